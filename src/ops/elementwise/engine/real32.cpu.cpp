@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/elementwise/engine/real32.cpu.cpp"
+#include "backend/cpu/targets.h"
+
+#include <hwy/foreach_target.h>
+
+#include "ops/elementwise/engine/real-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nbx::pointwise {
+namespace HWY_NAMESPACE {
+const BlockFn* real32() { return real_table<float>(); }
+}  // namespace HWY_NAMESPACE
+}  // namespace nbx::pointwise
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nbx::pointwise {
+HWY_EXPORT(real32);
+const BlockFn* real32_table() { return HWY_DYNAMIC_DISPATCH(real32)(); }
+}  // namespace nbx::pointwise
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loop and Scan: the body is a graph with a runner of its own, called once an iteration.
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "runtime/runner.h"
+
+namespace nbx {
+
+namespace {
+
+// [n, ...]: the pieces side by side along a new axis. With no piece the shape is what the body declares, where it does.
+Tensor stacked(const std::vector<Tensor>& pieces, int64_t axis, bool reversed, const TypeSpec& declared) {
+  if (pieces.empty()) {
+    Shape shape{0};
+    if (declared.dims)
+      for (const DimSpec& d : *declared.dims) shape.push_back(d.fixed() ? d.extent : 0);
+    return Tensor::empty(shape, declared.dtype.value_or(DType::float32));
+  }
+  Shape shape = pieces[0].shape();
+  const int64_t rank = pieces[0].rank() + 1;
+  require(axis >= -rank && axis < rank, Code::index, "output axis {} is out of range for rank {}", axis, rank);
+  if (axis < 0) axis += rank;
+  shape.insert(shape.begin() + axis, static_cast<int64_t>(pieces.size()));
+  Tensor out = Tensor::empty(shape, pieces[0].dtype());
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    require(pieces[i].shape() == pieces[0].shape() && pieces[i].dtype() == pieces[0].dtype(), Code::shape,
+            "iteration {} gives {}, the first one gave {}", i, describe(pieces[i]), describe(pieces[0]));
+    const size_t at = reversed ? pieces.size() - 1 - i : i;
+    out.select(axis, static_cast<int64_t>(at)).copy_(pieces[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Tensor> Runner::run_loop(const nbx::Node& node, const std::vector<Value>& values, const Node& at) {
+  const Graph& body = *node.bodies[0];
+  const auto optional = [&](const Value& v) {
+    const auto* r = std::get_if<TensorRef>(&v);
+    return r && r->defined() ? cell_tensor(at, r->id) : Tensor();
+  };
+  const Tensor trip = optional(values[0]), first_cond = optional(values[1]);
+  const int64_t limit = trip.defined() ? trip.item_int() : INT64_MAX;
+  bool go = !first_cond.defined() || first_cond.item() != 0;
+
+  // What an iteration reads must not lie in memory that the next one writes, so states are copied once.
+  std::vector<Tensor> in;
+  in.push_back(Tensor::scalar<int64_t>(0));
+  in.push_back(first_cond.defined() ? first_cond.clone() : Tensor::scalar<bool>(true));
+  const auto& state = std::get<TensorRefs>(values[2]);
+  for (const TensorRef r : state) in.push_back(cell_tensor(at, r.id).clone());
+  for (const TensorRef r : std::get<TensorRefs>(values[3])) in.push_back(cell_tensor(at, r.id));
+  require(in.size() == body.inputs.size(), Code::value, "the loop's body has {} inputs, it is given {}",
+          body.inputs.size(), in.size());
+  const size_t states = state.size();
+  NBX_ASSERT(body.outputs.size() >= 1 + states);
+  const size_t scans = body.outputs.size() - 1 - states;
+  std::vector<std::vector<Tensor>> pieces(scans);
+
+  Runner& runner = body_runner(body);
+  for (int64_t i = 0; go && i < limit; ++i) {
+    if (cancelled_) fail(Code::cancelled, "the run was cancelled in iteration {} of '{}'", i, node.name);
+    in[0] = Tensor::scalar<int64_t>(i);
+    std::vector<Tensor> out;
+    runner.run(in, out);
+    go = out[0].item() != 0;
+    in[1] = out[0];
+    for (size_t s = 0; s < states; ++s) in[2 + s] = out[1 + s];
+    for (size_t s = 0; s < scans; ++s) pieces[s].push_back(out[1 + states + s]);
+  }
+  std::vector<Tensor> results(in.begin() + 2, in.begin() + 2 + static_cast<std::ptrdiff_t>(states));
+  for (size_t s = 0; s < scans; ++s)
+    results.push_back(
+        stacked(pieces[s], 0, false, body.tensors[static_cast<size_t>(body.outputs[1 + states + s])].type));
+  results.resize(node.outputs.size());
+  return results;
+}
+
+std::vector<Tensor> Runner::run_scan(const nbx::Node& node, const std::vector<Value>& values, const Node& at) {
+  const Graph& body = *node.bodies[0];
+  const auto tensors = [&](const Value& v) {
+    std::vector<Tensor> out;
+    for (const TensorRef r : std::get<TensorRefs>(v)) out.push_back(cell_tensor(at, r.id));
+    return out;
+  };
+  std::vector<Tensor> state = tensors(values[0]);
+  for (Tensor& t : state) t = t.clone();
+  const std::vector<Tensor> scanned = tensors(values[1]), captures = tensors(values[2]);
+  const auto ints = [&](size_t i) { return std::get<Ints>(values[i]); };
+  const Ints in_axes = ints(3), in_directions = ints(4), out_axes = ints(5), out_directions = ints(6);
+  const auto pick = [](const Ints& list, size_t i) { return i < list.size() ? list[i] : 0; };
+
+  require(!scanned.empty(), Code::value, "scan '{}' has nothing to scan over", node.name);
+  const int64_t length = scanned[0].dim(pick(in_axes, 0));
+  for (size_t s = 0; s < scanned.size(); ++s)
+    require(scanned[s].dim(pick(in_axes, s)) == length, Code::shape,
+            "scan '{}': input {} has {} steps along axis {}, the first input has {}", node.name, s,
+            scanned[s].dim(pick(in_axes, s)), pick(in_axes, s), length);
+  const size_t states = state.size();
+  NBX_ASSERT(body.outputs.size() >= states);
+  const size_t scans = body.outputs.size() - states;
+  std::vector<std::vector<Tensor>> pieces(scans);
+  Runner& runner = body_runner(body);
+  for (int64_t i = 0; i < length; ++i) {
+    if (cancelled_) fail(Code::cancelled, "the run was cancelled in step {} of '{}'", i, node.name);
+    std::vector<Tensor> in = state;
+    for (size_t s = 0; s < scanned.size(); ++s)
+      in.push_back(scanned[s].select(pick(in_axes, s), pick(in_directions, s) ? length - 1 - i : i));
+    in.insert(in.end(), captures.begin(), captures.end());
+    require(in.size() == body.inputs.size(), Code::value, "the scan's body has {} inputs, it is given {}",
+            body.inputs.size(), in.size());
+    std::vector<Tensor> out;
+    runner.run(in, out);
+    for (size_t s = 0; s < states; ++s) state[s] = out[s];
+    for (size_t s = 0; s < scans; ++s) pieces[s].push_back(out[states + s]);
+  }
+  std::vector<Tensor> results = std::move(state);
+  for (size_t s = 0; s < scans; ++s)
+    results.push_back(stacked(pieces[s], pick(out_axes, s), pick(out_directions, s) != 0,
+                              body.tensors[static_cast<size_t>(body.outputs[states + s])].type));
+  results.resize(node.outputs.size());
+  return results;
+}
+
+}  // namespace nbx

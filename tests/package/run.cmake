@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the library from BUILD, configures the outside program against the install tree, builds and runs it.
+set(work "${BUILD}/package")
+file(REMOVE_RECURSE "${work}")
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  message("${text}")
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "'${command}' ended with ${code}")
+  endif()
+  set(output "${text}" PARENT_SCOPE)
+endfunction()
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix" --component library)
+run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
+  "-DCMAKE_CXX_COMPILER=${CXX}" "-DNBX_VERSION_WANTED=${VERSION}" -DCMAKE_BUILD_TYPE=Debug)
+run("${CMAKE_COMMAND}" --build "${work}/build")
+run("${work}/build/outside")
+if(NOT output MATCHES "nbx ${VERSION}")
+  message(FATAL_ERROR "the outside program said '${output}', not 'nbx ${VERSION}'")
+endif()
