@@ -19,7 +19,7 @@ FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 LINES = [("Fresh bread daily", 34), ("Open from 7 to 18", 30), ("Two rolls: 1.60 EUR", 32)]
 SIZE = (448, 256)  # sides are multiples of 32, so the detector needs no resizing
 RATE = 16000
-SENTENCES = ["Warm bread will be ready soon.", "The market opens at nine."]
+SENTENCES = ["Warm bread will be ready soon.", "Seven ships sailed away."]
 SILENCES = [0.6, 0.9, 0.7]  # seconds before, between and after
 
 
@@ -155,7 +155,7 @@ He ground her bag first. It held no more than two handfuls of rye, and she paid 
 def texts():
     (OUT / "shelves.py").write_text(PYTHON)
     (OUT / "story.txt").write_text(TEXT)
-    cities = ["Aarhus", "Bremen", "Cork", "Delft", "Evora", "Funchal", "Ghent", "Hamar", "Izola", "Jelgava", "Kotka", "The market opens at nine."]
+    cities = ["Aarhus", "Bremen", "Cork", "Delft", "Evora", "Funchal", "Ghent", "Hamar", "Izola", "Jelgava", "Kotka", "Lund"]
     rows = [{"id": 100 + i, "city": city, "loaves": 17 * i % 43 + 5, "fresh": i % 3 != 0,
              "price": {"amount": round(1.2 + 0.35 * (i % 5), 2), "currency": "EUR"}} for i, city in enumerate(cities)]
     (OUT / "orders.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -144,35 +144,25 @@ class NodeImport final : public Importing {
   // Types of the results where the operands' are certain: what dtype() answers, and what bodies hand on.
   void infer(const Node& node) const {
     if (node.op->has(kControl)) return;
-    Metas metas;
-    std::vector<Value> values = node.values;
-    const auto operand = [&](TensorRef& ref) {
-      if (!ref.defined()) return true;
-      const GraphTensor& t = scope_.tensor(ref.id);
-      if (!t.type.dtype || !t.type.dims) return false;
-      Shape shape;
-      for (const DimSpec& d : *t.type.dims) {
-        if (!d.fixed()) return false;
-        shape.push_back(d.extent);
-      }
-      Meta meta(*t.type.dtype, shape);
-      if (const Tensor* value = constant(ref)) meta.known = *value;
-      ref.id = static_cast<int>(metas.size());
-      metas.push_back(std::move(meta));
-      return true;
-    };
-    for (Value& value : values) {
+    for (const Value& value : node.values)
       if (std::holds_alternative<FromTensor>(value)) return;
-      if (auto* ref = std::get_if<TensorRef>(&value))
-        if (!operand(*ref)) return;
-      if (auto* refs = std::get_if<TensorRefs>(&value))
-        for (TensorRef& ref : *refs)
-          if (!operand(ref)) return;
+    for (const int id : reads(node)) {
+      const GraphTensor& t = scope_.tensor(id);
+      if (!t.type.dtype || !t.type.dims) return;
+      if (!std::all_of(t.type.dims->begin(), t.type.dims->end(), [](const DimSpec& d) { return d.fixed(); })) return;
+      if (node.op->has(kDynamic) && !constant(TensorRef{id})) return;
     }
-    if (node.op->has(kDynamic) && std::any_of(metas.begin(), metas.end(), [](const Meta& m) { return !m.known.defined(); })) return;
+    const auto meta = [&](TensorRef ref) {
+      const TypeSpec& type = scope_.tensor(ref.id).type;
+      Shape shape;
+      for (const DimSpec& d : *type.dims) shape.push_back(d.extent);
+      Meta m(*type.dtype, shape);
+      if (const Tensor* value = constant(ref)) m.known = *value;
+      return m;
+    };
     Metas results;
     try {
-      results = node.op->infer(Args(&node.op->parsed, std::move(values), std::move(metas)));
+      results = node.op->infer(build_args(node.op->parsed, node.values, meta));
     } catch (const Error&) {
       return;  // said again, and better, when the graph is made ready for a run
     }

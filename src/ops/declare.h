@@ -108,7 +108,7 @@ using SamplesFn = void (*)(SampleSink&);
 // One thing that the reader of a result would do next, offered to the op that makes it: + addend (a bias or a residual; the op
 // decides by its meta which, and refuses what it cannot take), or an activation. Exactly one of the two is set. The fused
 // result must be what the unfused pair gives, its rounding between the two in half types included.
-struct Epilogue {
+struct EpilogueOffer {
   const Meta* addend = nullptr;
   ActivationSpec activation = {};
 };
@@ -117,7 +117,7 @@ struct FusedCall {
   std::vector<Value> values;  // one per parameter; TensorRefs: operand indices of this call; `extra`: the addend
 };
 // The call with this epilogue, or nothing. A fused op takes further epilogues the same way, in its own fixed order.
-using EpilogueFn = std::optional<FusedCall> (*)(const Args&, const Metas& outputs, const Epilogue&, int extra);
+using EpilogueFn = std::optional<FusedCall> (*)(const Args&, const Metas& outputs, const EpilogueOffer&, int extra);
 
 struct OpDecl {
   std::string schema;             // parsed at registration

@@ -30,7 +30,7 @@ std::optional<Step> fused(const Step& producer, const Step& reader, int made, co
   const auto meta = [&](int c) -> const Meta& { return cells[static_cast<size_t>(c)].meta; };
   const Meta& result = meta(reader.out[0]);
   if (result.dtype != meta(made).dtype || result.shape != meta(made).shape) return std::nullopt;
-  Epilogue epilogue;
+  EpilogueOffer epilogue;
   int addend = -1;
   if (const auto activation = reader.in.size() == 1 ? as_activation(*reader.op, reader.args) : std::nullopt) {
     epilogue.activation = *activation;

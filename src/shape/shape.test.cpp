@@ -3,6 +3,7 @@
 #include <nbx/shape.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -105,7 +106,9 @@ TEST(Shape, SlicesClampAsPythons) {
     for (int64_t at = from; at < to; at += step) expected.push_back(at);
     const Slice got = slice_of(extent, start, end, step);
     ASSERT_EQ(got.length, static_cast<int64_t>(expected.size())) << extent << " " << start << " " << end << " " << step;
-    if (!expected.empty()) ASSERT_EQ(got.start, expected.front());
+    if (!expected.empty()) {
+      ASSERT_EQ(got.start, expected.front());
+    }
   }
   EXPECT_EQ(slice_of(5, std::nullopt, std::nullopt, 2).length, 3);
   constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
@@ -160,7 +163,9 @@ TEST(ViewRule, FindsAViewExactlyWhenOneExists) {
 
     const std::optional<Strides> got = view_strides(shape, strides, to);
     ASSERT_EQ(got.has_value(), exists) << to_string(shape) << to_string(strides) << " to " << to_string(to);
-    if (got) ASSERT_EQ(offsets(to, *got), wanted) << to_string(shape) << to_string(strides) << " to " << to_string(to);
+    if (got) {
+      ASSERT_EQ(offsets(to, *got), wanted) << to_string(shape) << to_string(strides) << " to " << to_string(to);
+    }
     ++(exists ? found : refused);
   }
   EXPECT_GT(found, 2000);

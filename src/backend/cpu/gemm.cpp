@@ -124,9 +124,9 @@ Cut cut_work(const Gemm& g) {
   c.k_step = std::max<int64_t>(1, ceil_div(g.k, c.k_blocks));
 
   // One unit is about a floating point operation; an element of B costs 16 more, for few rows it is read from memory. A task
-  // of two million units is some 15 us.
+  // of two million units is some 15 us. Large problems get fewer, larger tasks: each packs its own operands.
   const double units = static_cast<double>(g.batch) * g.n * g.k * (2.0 * g.m + 16.0);
-  const int64_t wanted = static_cast<int64_t>(std::clamp(units / 2e6, 1.0, 256.0));
+  const int64_t wanted = static_cast<int64_t>(units < 8e6 ? std::max(1.0, units / 2e6) : std::min(64.0, 3.5 + units / 16e6));
   const bool a_ready = g.packed_a != nullptr, b_ready = g.packed_b != nullptr;
   c.row_step = std::min<int64_t>(c.row_panels, b_ready ? 8 : 16);
   c.col_step = std::min<int64_t>(c.col_panels, 8);
@@ -224,6 +224,7 @@ class Run {
 
   void finish(int64_t batch, int64_t p, int64_t q, const float* tile) const {
     const int64_t m0 = panels_.begin(p), n0 = q * kPanelCols;
+    if (g_.c_sink != nullptr) return sink(batch, p, n0, tile);
     const int64_t at = (batch * g_.c_batch_stride + m0 * g_.c_row_stride + n0) * itemsize(g_.c_dtype);
     const Epilogue& e = g_.epilogue;
     kernels_.finish({.tile = tile,
@@ -238,6 +239,25 @@ class Run {
                      .c_dtype = g_.c_dtype,
                      .act = e.act,
                      .residual_before_act = e.residual_before_act});
+  }
+
+  void sink(int64_t batch, int64_t p, int64_t n0, const float* tile) const {
+    alignas(64) float values[kPanelRows * kPanelCols];
+    const int64_t m0 = panels_.begin(p), rows = panels_.rows(p), cols = std::min(kPanelCols, g_.n - n0);
+    const Epilogue& e = g_.epilogue;
+    kernels_.finish({.tile = tile,
+                     .rows = rows,
+                     .cols = cols,
+                     .alpha = e.alpha,
+                     .col_bias = e.col_bias == nullptr ? nullptr : e.col_bias + n0,
+                     .row_bias = e.row_bias == nullptr ? nullptr : e.row_bias + (batch % g_.a_period) * g_.m + m0,
+                     .residual = nullptr,
+                     .c = values,
+                     .c_stride = kPanelCols,
+                     .c_dtype = DType::float32,
+                     .act = e.act,
+                     .residual_before_act = false});
+    (*g_.c_sink)(batch, m0, rows, n0, cols, values);
   }
 
   const Gemm& g_;
@@ -258,7 +278,7 @@ int64_t gemm_scratch_bytes(const Gemm& g) { return scratch_floats(cut_work(g)) *
 
 void gemm(Team& team, const Gemm& g) {
   if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return;
-  require(computes(g.c_dtype), Code::dtype, "gemm: C is {}; pass float32, bfloat16 or float16", name(g.c_dtype));
+  require(g.c_sink != nullptr || computes(g.c_dtype), Code::dtype, "gemm: C is {}; pass float32, bfloat16 or float16", name(g.c_dtype));
   require(g.packed_a != nullptr || computes(g.a.dtype), Code::dtype, "gemm: A is {}; pass float32, bfloat16 or float16", name(g.a.dtype));
   require(g.packed_b != nullptr || g.b_source != nullptr || computes(g.b.dtype), Code::dtype,
           "gemm: B is {}; pass float32, bfloat16 or float16", name(g.b.dtype));

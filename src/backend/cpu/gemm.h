@@ -84,6 +84,10 @@ struct Epilogue {
 // beyond n1 zero. For operands that exist only as a rule, such as the patches of a convolution.
 using BlockSource = FunctionRef<void(int64_t batch, int64_t k0, int64_t k1, int64_t n0, int64_t n1, int64_t width, float* dst)>;
 
+// Takes finished values of C: values (rows, 32), of which `cols` columns count, for C[m0.., n0..]. For results that are
+// stored with a rule, such as the phases of a transposed convolution. No residual.
+using TileSink = FunctionRef<void(int64_t batch, int64_t m0, int64_t rows, int64_t n0, int64_t cols, const float* values)>;
+
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
@@ -95,7 +99,9 @@ struct Gemm {
   MatrixView b;
   const PackedB* packed_b = nullptr;
   const BlockSource* b_source = nullptr;
-  void* c = nullptr;  // rows contiguous; must not overlap A or B
+  // One of: a matrix with contiguous rows, which must not overlap A or B; a sink.
+  void* c = nullptr;
+  const TileSink* c_sink = nullptr;
   DType c_dtype = DType::float32;
   int64_t c_row_stride = 0;
   int64_t c_batch_stride = 0;

@@ -30,7 +30,7 @@ struct Rows {
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
     const auto alpha = hn::Set(d, f.alpha);
     for (int64_t r = 0; r < f.rows; ++r) {
-      const float* sums = f.tile + r * kPanelCols;
+      const float* sums = f.tile + r * f.tile_stride;
       const auto bias = hn::Set(d, f.row_bias == nullptr ? 0.0f : f.row_bias[r]);
       for (int64_t j = 0; j < f.cols; j += lanes) {
         const size_t left = static_cast<size_t>(f.cols - j);

@@ -45,7 +45,7 @@ inline int64_t padded_cols(int64_t n) {
 }
 
 struct FinishTile {
-  const float* tile;      // (rows, 32)
+  const float* tile;      // (rows, tile_stride), readable in whole vectors
   int64_t rows, cols;     // to store
   float alpha;
   const float* col_bias;  // (cols) or null
@@ -56,6 +56,7 @@ struct FinishTile {
   DType c_dtype;
   ActivationSpec act;
   bool residual_before_act;
+  int64_t tile_stride = kPanelCols;  // 16-bit C: at most 12 rows of at most 32 columns a call
 };
 
 struct GemmKernels {

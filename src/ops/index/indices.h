@@ -57,8 +57,8 @@ Bound bind_gather(const GatherSpec& spec);
 
 enum class Reduce { assign, add, mul, max, min };
 
-// target[base(i) + values[place(i)] * pace] op= source(i), source order. `dim` is the one dim of `walk` along which two
-// sources may meet; all other dims lead to different targets.
+// target[base(i) + values[place(i)] * pace] op= source(i), source order. Two sources may meet along the dims
+// [dim, dim + ordered_dims) of `walk` only; all other dims lead to different targets.
 struct ScatterSpec {
   IndexReader index;
   DType dtype = DType::float32;
@@ -68,7 +68,7 @@ struct ScatterSpec {
   std::array<std::byte, 16> constant{};
   int64_t pace = 1;
   Shape walk;
-  int64_t dim = 0;
+  int64_t dim = 0, ordered_dims = 1;
   Strides places, base, from;  // into values, target, source
   Reduce reduce = Reduce::assign;
   bool mean = false;           // with add: divide by the number of sources

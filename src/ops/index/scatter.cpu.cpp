@@ -158,82 +158,74 @@ std::array<std::byte, 16> nothing(const ScatterSpec& s) {
   return out;
 }
 
-// The walk cut at `dim`: rows before it, the dim itself, rows and a line after it.
+// The walk cut in three: rows that never meet, rows in order, and rows and a line that never meet.
 struct Nest {
-  Loops before, after;  // strides: places, base, from
-  int64_t n = 1, places = 0, base = 0, from = 0;
+  Loops before, ordered, after;  // strides: places, base, from
+  int64_t n = 1;                 // rows of `ordered`
   int64_t line = 1, line_places = 0, line_base = 0, line_from = 0;
   int64_t rows_after = 1, piece = 1, pieces = 1, grain = 1;
-  size_t dims_after = 0;
 
   explicit Nest(const ScatterSpec& s) {
     const auto part = [&](size_t begin, size_t end) {
       const auto cut = [&](const Ints& v) { return Ints(v.begin() + begin, v.begin() + end); };
       return coalesce(cut(s.walk), {cut(s.places), cut(s.base), cut(s.from)}, /*reorder=*/false);
     };
-    const size_t dims = s.walk.size(), dim = static_cast<size_t>(s.dim);
-    if (dims > 0) {
-      before = part(0, dim);
-      after = part(dim + 1, dims);
-      n = s.walk[dim];
-      places = s.places[dim];
-      base = s.base[dim];
-      from = s.from[dim];
-    } else {
-      before.numel = after.numel = 1;
-      before.strides = after.strides = {{}, {}, {}};
+    const size_t dim = static_cast<size_t>(s.dim), past = dim + static_cast<size_t>(s.ordered_dims);
+    before = part(0, dim);
+    ordered = part(dim, past);
+    after = part(past, s.walk.size());
+    const bool own_line = !after.shape.empty();
+    Loops& last = own_line ? after : ordered;
+    if (!last.shape.empty()) {
+      line = last.shape.back();
+      line_places = last.strides[0].back();
+      line_base = last.strides[1].back();
+      line_from = last.strides[2].back();
+      last.shape.pop_back();
+      for (Strides& strides : last.strides) strides.pop_back();
     }
-    require(before.shape.size() <= kMaxRank, Code::unsupported, "{}: more than {} dims", s.index.op, kMaxRank);
-    if (after.shape.empty()) {  // the line is the dim itself
-      line = n;
-      line_places = places;
-      line_base = base;
-      line_from = from;
-      n = 1;
-      piece = line;
-    } else {
-      dims_after = after.shape.size() - 1;
-      line = after.shape.back();
-      line_places = after.strides[0].back();
-      line_base = after.strides[1].back();
-      line_from = after.strides[2].back();
-      rows_after = after.numel / std::max<int64_t>(line, 1);
-      piece = std::min<int64_t>(line, 1024);  // different places of the line never meet
-    }
+    rows_after = rows_of(after);
+    n = rows_of(ordered);
+    piece = own_line ? std::min<int64_t>(line, 1024) : line;  // places of an own line never meet
     pieces = piece > 0 ? ceil_div(line, piece) : 0;
     grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n * rows_after * piece));
   }
-  bool empty() const { return before.numel == 0 || after.numel == 0 || n == 0 || line == 0; }
+  static int64_t rows_of(const Loops& loops) {
+    int64_t rows = 1;
+    for (int64_t e : loops.shape) rows *= e;
+    return rows;
+  }
+  struct At {
+    int64_t places, base, from;
+  };
+  static At add(At at, const Loops& loops, int64_t row) {
+    for (size_t d = loops.shape.size(); d-- > 0; row /= loops.shape[d]) {
+      const int64_t i = row % loops.shape[d];
+      at.places += i * loops.strides[0][d];
+      at.base += i * loops.strides[1][d];
+      at.from += i * loops.strides[2][d];
+    }
+    return at;
+  }
+  bool empty() const { return rows_of(before) == 0 || n == 0 || rows_after == 0 || line == 0; }
 
   // Every source once: those of one target in order. `size`: bytes of a target; `step`: of a source.
   void run(Team& team, LineFn fn, const int64_t* values, int64_t pace, std::byte* to, int64_t size, const std::byte* source,
            int64_t step, bool constant, const void* alpha) const {
     if (empty()) return;
-    parallel_rows(team, before.numel * pieces, grain, [&](int64_t begin, int64_t end) {
+    parallel_rows(team, rows_of(before) * pieces, grain, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t first = unit % pieces * piece;
-        int64_t p = first * line_places, b = first * line_base, f = first * line_from;
-        int64_t rest = unit / pieces;
-        for (size_t d = before.shape.size(); d-- > 0; rest /= before.shape[d]) {
-          const int64_t at = rest % before.shape[d];
-          p += at * before.strides[0][d];
-          b += at * before.strides[1][d];
-          f += at * before.strides[2][d];
-        }
+        const At start = add({first * line_places, first * line_base, first * line_from}, before, unit / pieces);
         Line l{nullptr, nullptr, nullptr, pace, line_places, line_base, constant ? 0 : line_from,
                std::min(piece, line - first), alpha};
         for (int64_t k = 0; k < n; ++k) {
+          const At middle = add(start, ordered, k);
           for (int64_t row = 0; row < rows_after; ++row) {
-            int64_t rp = p + k * places, rb = b + k * base, rf = f + k * from, left = row;
-            for (size_t d = dims_after; d-- > 0; left /= after.shape[d]) {
-              const int64_t at = left % after.shape[d];
-              rp += at * after.strides[0][d];
-              rb += at * after.strides[1][d];
-              rf += at * after.strides[2][d];
-            }
-            l.to = to + rb * size;
-            l.values = values + rp;
-            l.from = constant ? source : source + rf * step;
+            const At at = add(middle, after, row);
+            l.to = to + at.base * size;
+            l.values = values + at.places;
+            l.from = constant ? source : source + at.from * step;
             fn(l);
           }
         }

@@ -22,7 +22,7 @@ Reducing reducing(const Shape& shape, const Strides& strides, const std::vector<
   for (size_t d = 0; d < shape.size(); ++d) (over[d] ? r.reduced : r.kept).add(shape[d], strides[d]);
   r.outputs = r.kept.numel;
   r.terms = r.reduced.numel;
-  r.columns = r.kept.rank > 0 && r.kept.step() == 1 && (r.reduced.rank == 0 || r.reduced.step() != 1);
+  r.columns = r.outputs > 0 && r.kept.rank > 0 && r.kept.step() == 1 && (r.reduced.rank == 0 || r.reduced.step() != 1);
 
   const int64_t side = r.columns ? std::min(kColumns, r.kept.inner()) : 1;
   const int64_t terms = std::max<int64_t>(r.terms, 1);

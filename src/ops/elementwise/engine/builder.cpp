@@ -185,7 +185,8 @@ Val Builder::cast(Val v, DType dtype) {
       same.dtype = dtype;
       return push(same);
     }
-    return raw_step(f, to, dtype, true, {v}, {});
+    // Rounded only when another step asks: a store rounds by itself.
+    return raw_step({}, to, dtype, false, {v}, {});
   }
   const Fn f = between(from.lane, to);
   if (is_real(from.lane) && !is_real(to) && to != Lane::b8) return raw_step(f, to, dtype, true, {v}, limits(dtype));

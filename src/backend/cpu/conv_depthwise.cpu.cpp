@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise planes, directly: the input rows of a band are copied once with their padding (and, for a stride, sorted by column
+// modulo the stride), so that the sums need no bounds checks and read contiguous vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/conv_depthwise.cpu.cpp"
+#include "backend/cpu/targets.h"
+#include <hwy/foreach_target.h>
+
+#include "backend/cpu/conv_kernels.h"
+#include "backend/cpu/simd.h"
+
+#include <algorithm>
+
+#ifndef NBX_DEPTHWISE_LAYOUT
+#define NBX_DEPTHWISE_LAYOUT
+namespace nbx {
+namespace {
+
+// A row of the copy: stride_w pieces of `piece` floats; padded column c is at piece c % stride_w, index c / stride_w.
+struct RowLayout {
+  explicit RowLayout(const DepthwisePlane& p) {
+    columns = (p.out_w + 15) / 16 * 16;  // whole vectors of sums
+    piece = (columns + (p.kernel_w - 1) * p.dilation_w / p.stride_w + 1 + 15) / 16 * 16;
+    stride = piece * p.stride_w;
+  }
+  int64_t columns, piece, stride;
+};
+
+int64_t rows_seen(const DepthwisePlane& p, int64_t rows) { return (rows - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1; }
+
+}  // namespace
+}  // namespace nbx
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace nbx {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using VF = hn::Vec<D>;
+
+template <class T>
+void copy_row(const DepthwisePlane& p, const RowLayout& layout, const T* x, float* dst) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  std::fill_n(dst, layout.stride, 0.0f);
+  // Input columns [begin, end) have a place in the copy.
+  const int64_t begin = std::max<int64_t>(0, -p.pad_left), end = std::min(p.in_w, layout.stride - p.pad_left);
+  int64_t i = begin;
+  if (p.stride_w == 1) {
+    for (; i + lanes <= end; i += lanes) hn::StoreU(simd::load(d, x + i), d, dst + p.pad_left + i);
+  } else if (p.stride_w == 2 && std::is_same_v<T, float>) {
+    if (i < end && (i + p.pad_left) % 2 != 0) {
+      const int64_t c = i + p.pad_left;
+      dst[layout.piece + c / 2] = reinterpret_cast<const float*>(x)[i];
+      ++i;
+    }
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      VF even, odd;
+      hn::LoadInterleaved2(d, reinterpret_cast<const float*>(x) + i, even, odd);
+      const int64_t at = (i + p.pad_left) / 2;
+      hn::StoreU(even, d, dst + at);
+      hn::StoreU(odd, d, dst + layout.piece + at);
+    }
+  }
+  for (; i < end; ++i) {
+    const int64_t c = i + p.pad_left;
+    float v;
+    if constexpr (std::is_same_v<T, float>) {
+      v = x[i];
+    } else {
+      v = to_float(x[i]);
+    }
+    dst[c % p.stride_w * layout.piece + c / p.stride_w] = v;
+  }
+}
+
+template <class T>
+void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, int64_t rows, float* dst) {
+  const int64_t first = row0 * p.stride_h - p.pad_top;
+  for (int64_t r = 0; r < rows_seen(p, rows); ++r, dst += layout.stride) {
+    const int64_t ih = first + r;
+    if (ih < 0 || ih >= p.in_h) {
+      std::fill_n(dst, layout.stride, 0.0f);
+    } else {
+      copy_row(p, layout, static_cast<const T*>(p.x) + ih * p.in_w, dst);
+    }
+  }
+}
+
+// RB output rows that are `stride` apart in the copy. Sums run over taps in row-major order, whatever RB.
+template <int KH, int KW, int RB>
+HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t tap_row, const int64_t* HWY_RESTRICT tap_col,
+                          const float* HWY_RESTRICT weights, float bias, int64_t columns, float* HWY_RESTRICT out) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  VF w[KH * KW];
+  for (int t = 0; t < KH * KW; ++t) w[t] = hn::Set(d, weights[t]);
+  const VF start = hn::Set(d, bias);
+  for (int64_t c = 0; c < columns; c += lanes) {
+    VF sum[RB];
+    for (int b = 0; b < RB; ++b) sum[b] = start;
+#pragma GCC unroll 8
+    for (int r = 0; r < KH + RB - 1; ++r) {
+#pragma GCC unroll 8
+      for (int k = 0; k < KW; ++k) {
+        const VF v = hn::LoadU(d, in + r * tap_row + tap_col[k] + c);
+#pragma GCC unroll 2
+        for (int b = 0; b < RB; ++b)
+          if (r - b >= 0 && r - b < KH) sum[b] = hn::MulAdd(w[(r - b) * KW + k], v, sum[b]);
+      }
+    }
+    for (int b = 0; b < RB; ++b) hn::StoreU(sum[b], d, out + b * columns + c);
+  }
+}
+
+// Any kernel: four vectors of columns at once share the broadcast of a weight and hide the latency.
+template <int U>
+HWY_INLINE void general_columns(const float* in, int64_t tap_row, const int64_t* tap_col, int64_t kh, int64_t kw,
+                                const float* weights, float bias, float* out) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  VF sum[U];
+#pragma GCC unroll 4
+  for (int u = 0; u < U; ++u) sum[u] = hn::Set(d, bias);
+  for (int64_t r = 0; r < kh; ++r)
+    for (int64_t k = 0; k < kw; ++k) {
+      const VF w = hn::Set(d, weights[r * kw + k]);
+      const float* at = in + r * tap_row + tap_col[k];
+#pragma GCC unroll 4
+      for (int u = 0; u < U; ++u) sum[u] = hn::MulAdd(w, hn::LoadU(d, at + u * lanes), sum[u]);
+    }
+#pragma GCC unroll 4
+  for (int u = 0; u < U; ++u) hn::StoreU(sum[u], d, out + u * lanes);
+}
+
+template <int K>
+void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias, int64_t rows,
+            float* sums) {
+  const int64_t step = p.stride_h * layout.stride, tap_row = p.dilation_h * layout.stride;
+  int64_t r = 0;
+  if (p.stride_h == p.dilation_h)  // two rows of sums share K - 1 rows of input
+    for (; r + 2 <= rows; r += 2)
+      rows_of<K, K, 2>(copy + r * step, tap_row, tap_col, p.weights, bias, layout.columns, sums + r * layout.columns);
+  for (; r < rows; ++r)
+    rows_of<K, K, 1>(copy + r * step, tap_row, tap_col, p.weights, bias, layout.columns, sums + r * layout.columns);
+}
+
+}  // namespace
+
+void depthwise_band_entry(const DepthwisePlane& p, float bias, int64_t row0, int64_t row1, float* scratch) {
+  const RowLayout layout(p);
+  const int64_t rows = row1 - row0, lanes = static_cast<int64_t>(hn::Lanes(D()));
+  float* sums = scratch;
+  float* copy = scratch + rows * layout.columns;
+  int64_t* tap_col = reinterpret_cast<int64_t*>(copy + rows_seen(p, rows) * layout.stride);
+  for (int64_t k = 0; k < p.kernel_w; ++k)
+    tap_col[k] = k * p.dilation_w % p.stride_w * layout.piece + k * p.dilation_w / p.stride_w;
+  switch (p.dtype) {
+    case DType::bfloat16: copy_rows<bfloat16_t>(p, layout, row0, rows, copy); break;
+    case DType::float16: copy_rows<float16_t>(p, layout, row0, rows, copy); break;
+    default: copy_rows<float>(p, layout, row0, rows, copy);
+  }
+  if (p.kernel_h == 3 && p.kernel_w == 3) return square<3>(p, layout, copy, tap_col, bias, rows, sums);
+  if (p.kernel_h == 5 && p.kernel_w == 5) return square<5>(p, layout, copy, tap_col, bias, rows, sums);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* in = copy + r * p.stride_h * layout.stride;
+    float* out = sums + r * layout.columns;
+    int64_t c = 0;
+    for (; c + 4 * lanes <= layout.columns; c += 4 * lanes)
+      general_columns<4>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, out + c);
+    for (; c < layout.columns; c += lanes)
+      general_columns<1>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, out + c);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace nbx
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nbx {
+int64_t depthwise_sum_stride(int64_t out_w) { return (out_w + 15) / 16 * 16; }
+int64_t depthwise_scratch_floats(const DepthwisePlane& p, int64_t rows) {
+  const RowLayout layout(p);
+  return rows * layout.columns + rows_seen(p, rows) * layout.stride + 2 * p.kernel_w;
+}
+HWY_EXPORT(depthwise_band_entry);
+void depthwise_band(const DepthwisePlane& p, float bias, int64_t row0, int64_t row1, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(depthwise_band_entry)(p, bias, row0, row1, scratch);
+}
+}  // namespace nbx
+#endif
