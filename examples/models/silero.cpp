@@ -30,36 +30,37 @@ Tensor silero_frames(const Tensor& samples, int64_t size, int64_t context) {
 std::vector<Segment> speech_segments(std::span<const float> probabilities, int64_t samples, int rate, int64_t frame,
                                      const SpeechOptions& options) {
   require(rate > 0 && frame > 0, Code::value, "speech_segments: rate {} and frame {} must be positive", rate, frame);
-  const double step = static_cast<double>(frame) / rate, length = static_cast<double>(samples) / rate;
+  // In samples: whole numbers, so that a silence of just min_silence counts whatever the rate.
+  const double min_speech = options.min_speech * rate, min_silence = options.min_silence * rate, widest = options.pad * rate;
+  const auto length = static_cast<double>(samples);
   std::vector<Segment> out;
   std::optional<double> begin, quiet;  // of the speech we are in; of the silence that may end it
   const auto close = [&](double end) {
-    if (end - *begin > options.min_speech) out.push_back({*begin, end});
+    if (end - *begin > min_speech) out.push_back({*begin, end});
     begin.reset();
     quiet.reset();
   };
   for (size_t i = 0; i < probabilities.size(); ++i) {
-    const double now = static_cast<double>(i) * step, p = probabilities[i];
+    const auto now = static_cast<double>(static_cast<int64_t>(i) * frame);
+    const double p = probabilities[i];
     if (p >= options.enter) {
       if (!begin) begin = now;
       quiet.reset();
     } else if (begin && p < options.leave) {
       if (!quiet) quiet = now;
-      if (now - *quiet >= options.min_silence) close(*quiet);
+      if (now - *quiet >= min_silence) close(*quiet);
     }
   }
   if (begin) close(length);
 
   for (size_t i = 0; i < out.size(); ++i) {
-    if (i == 0) out[i].begin = std::max(0.0, out[i].begin - options.pad);
-    if (i + 1 == out.size()) {
-      out[i].end = std::min(length, out[i].end + options.pad);
-      break;
-    }
-    const double pad = std::min(options.pad, (out[i + 1].begin - out[i].end) / 2);
-    out[i].end += pad;
-    out[i + 1].begin -= pad;
+    if (i == 0) out[i].begin = std::max(0.0, out[i].begin - widest);
+    const bool last = i + 1 == out.size();
+    const double pad = last ? widest : std::min(widest, (out[i + 1].begin - out[i].end) / 2);
+    out[i].end = std::min(length, out[i].end + pad);
+    if (!last) out[i + 1].begin -= pad;
   }
+  for (Segment& segment : out) segment = {segment.begin / rate, segment.end / rate};
   return out;
 }
 

@@ -24,7 +24,7 @@ def bench_command(arguments):
         with step("bench models"):
             bench_models.bench(arguments.threads, arguments.repeat, arguments.only)
         return
-    known = sorted(path.stem for path in (ROOT / "bench").glob("*.cpp"))
+    known = sorted(path.stem.removeprefix("bench_") for path in (ROOT / "bench").glob("*.cpp"))
     if arguments.what not in known:
         raise Failed(f"'{arguments.what}' is no bench; there are: models {' '.join(known)}")
     build_preset("release", [f"bench-{arguments.what}"])

@@ -41,10 +41,11 @@ def test_command(arguments):
         build_preset("release", options=options, go_on=True)
         ctest("release")
     if "asan" not in skip:
-        build_preset("asan", options=options[:1], targets=["nbx-tests"], go_on=True)
+        # One build under the sanitizers serves the unit tests and the fuzz targets, and is the second compiler's.
+        build_preset("asan", options=options[:1], targets=["nbx-tests", "nbx-fuzzers"], go_on=True)
         ctest("asan")
-    if "fuzz" not in skip and arguments.fuzz_seconds > 0:
-        fuzz(arguments.fuzz_seconds)
+        if "fuzz" not in skip and arguments.fuzz_seconds > 0:
+            fuzz(arguments.fuzz_seconds)
     if "tidy" not in skip and arguments.tidy_seconds > 0:
         with step("clang-tidy of the changed files", go_on=True):
             tidy(arguments.tidy_seconds)
@@ -81,8 +82,7 @@ def fuzz(seconds):
     if not list((ROOT / "fuzz").glob("*.cpp")):
         say("no fuzz target")
         return
-    build_preset("fuzz", go_on=True)
-    programs = sorted((BUILD / "fuzz/bin").glob("fuzz-*"))
+    programs = sorted((BUILD / "asan/bin").glob("fuzz-*"))
     with step(f"fuzzing {len(programs)} parsers, {seconds} s each", go_on=True):
         if not programs:
             raise Failed("no fuzz target was built")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a file so that a reader sees the old content or the whole new one, never a part: a temporary beside the target,
-// fsync, rename. Without commit() (an error on the way) the temporary is removed and the target stays as it was.
+// Writes a file so that a reader sees the old content or the whole new one, never a part: a temporary beside the
+// target, fsync, rename. Without commit() (an error on the way) the temporary is removed and the target stays as it
+// was.
 #pragma once
 #include <cstddef>
 #include <cstdint>

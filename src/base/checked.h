@@ -6,9 +6,15 @@
 namespace nbx {
 
 // False when the result does not fit; `out` is then unspecified.
-[[nodiscard]] inline bool checked_mul(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out); }
-[[nodiscard]] inline bool checked_add(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out); }
-[[nodiscard]] inline bool checked_sub(int64_t a, int64_t b, int64_t& out) { return !__builtin_sub_overflow(a, b, &out); }
+[[nodiscard]] inline bool checked_mul(int64_t a, int64_t b, int64_t& out) {
+  return !__builtin_mul_overflow(a, b, &out);
+}
+[[nodiscard]] inline bool checked_add(int64_t a, int64_t b, int64_t& out) {
+  return !__builtin_add_overflow(a, b, &out);
+}
+[[nodiscard]] inline bool checked_sub(int64_t a, int64_t b, int64_t& out) {
+  return !__builtin_sub_overflow(a, b, &out);
+}
 
 inline constexpr int64_t kAlignment = 64;  // a cache line, and the widest vector register
 

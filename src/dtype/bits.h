@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between float32/float64 and the float formats C++ lacks, on the bits, rounding to nearest even. Inline, so that
-// loops over many elements have no call in them; dtype/convert.cpp gives the public functions.
+// Conversions between float32/float64 and the float formats C++ lacks, on the bits, rounding to nearest even. Inline,
+// so that loops over many elements have no call in them; dtype/convert.cpp gives the public functions.
 #pragma once
 #include <nbx/dtype.h>
 
@@ -32,8 +32,8 @@ inline float to_odd(double v) {
   return from_bits(bits | 1);
 }
 
-// Magnitude bits of |v| in a format with `mantissa` fraction bits and this exponent bias. Values too large for the format
-// come out with an exponent past its largest: the caller says what they become.
+// Magnitude bits of |v| in a format with `mantissa` fraction bits and this exponent bias. Values too large for the
+// format come out with an exponent past its largest: the caller says what they become.
 template <int mantissa, int bias>
 inline uint32_t round_magnitude(uint32_t magnitude) {
   constexpr int drop = 23 - mantissa;

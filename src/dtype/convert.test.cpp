@@ -102,8 +102,10 @@ TEST(Convert, NarrowingToFloat8TakesTheNearestValueAndTheEvenOneOnATie) {
   std::uniform_real_distribution<float> exponent(-12, 8), mantissa(-2, 2);
   for (int i = 0; i < 3000; ++i) {
     float v = std::ldexp(mantissa(random), static_cast<int>(exponent(random)));
-    if (i % 3 == 0) v = (to_float(float8_e4m3fn_t{static_cast<uint8_t>(i % 126)}) +
-                         to_float(float8_e4m3fn_t{static_cast<uint8_t>(i % 126 + 1)})) / 2;  // an exact tie
+    if (i % 3 == 0)
+      v = (to_float(float8_e4m3fn_t{static_cast<uint8_t>(i % 126)}) +
+           to_float(float8_e4m3fn_t{static_cast<uint8_t>(i % 126 + 1)})) /
+          2;  // an exact tie
     if (std::fabs(v) > 448) continue;
     ASSERT_EQ(to_float8_e4m3fn(v).bits, nearest(v, 256, kE4m3fn)) << v;
     ASSERT_EQ(to_float8_e5m2(v).bits, nearest(v, 256, kE5m2)) << v;
@@ -132,7 +134,8 @@ TEST(Convert, NarrowingToBfloat16RoundsTiesToEvenBetweenAllNeighbours) {
 }
 
 TEST(Convert, ADoubleIsRoundedOnceNotTwice) {
-  // Just above a tie of the narrow format, but on the tie when rounded to float first: the float's tie would go to even.
+  // Just above a tie of the narrow format, but on the tie when rounded to float first: the float's tie would go to
+  // even.
   const double half_tie = 1 + std::ldexp(1, -11), above = half_tie + std::ldexp(1, -40);
   EXPECT_EQ(to_float16(above).bits, 0x3c01);
   EXPECT_EQ(to_float16(static_cast<float>(above)).bits, 0x3c00);

@@ -40,31 +40,45 @@ DType combine(DType higher, DType lower, std::string_view what) {
 
 DType default_dtype(Category category) {
   switch (category) {
-    case Category::boolean: return DType::bool_;
-    case Category::integral: return DType::int64;
-    case Category::floating: return kDefaultFloat;
-    case Category::complex: break;
+    case Category::boolean:
+      return DType::bool_;
+    case Category::integral:
+      return DType::int64;
+    case Category::floating:
+      return kDefaultFloat;
+    case Category::complex:
+      break;
   }
   return kDefaultComplex;
 }
 
 DType real_part(DType dtype) {
   switch (dtype) {
-    case DType::complex32: return DType::float16;
-    case DType::bcomplex32: return DType::bfloat16;
-    case DType::complex64: return DType::float32;
-    case DType::complex128: return DType::float64;
-    default: return dtype;
+    case DType::complex32:
+      return DType::float16;
+    case DType::bcomplex32:
+      return DType::bfloat16;
+    case DType::complex64:
+      return DType::float32;
+    case DType::complex128:
+      return DType::float64;
+    default:
+      return dtype;
   }
 }
 
 DType complex_of(DType floating) {
   switch (floating) {
-    case DType::float16: return DType::complex32;
-    case DType::bfloat16: return DType::bcomplex32;
-    case DType::float32: return DType::complex64;
-    case DType::float64: return DType::complex128;
-    default: fail(Code::dtype, "there is no complex type of {}; convert to float32 first", name(floating));
+    case DType::float16:
+      return DType::complex32;
+    case DType::bfloat16:
+      return DType::bcomplex32;
+    case DType::float32:
+      return DType::complex64;
+    case DType::float64:
+      return DType::complex128;
+    default:
+      fail(Code::dtype, "there is no complex type of {}; convert to float32 first", name(floating));
   }
 }
 
@@ -112,10 +126,14 @@ std::string describe(const Operand& operand) {
   if (operand.kind == Operand::Kind::tensor) return name(operand.dtype);
   if (operand.kind == Operand::Kind::tensor_0d) return fmt::format("{} (0-d)", name(operand.dtype));
   switch (category(operand.dtype)) {
-    case Category::boolean: return "a bool number";
-    case Category::integral: return "an int number";
-    case Category::floating: return "a float number";
-    case Category::complex: break;
+    case Category::boolean:
+      return "a bool number";
+    case Category::integral:
+      return "an int number";
+    case Category::floating:
+      return "a float number";
+    case Category::complex:
+      break;
   }
   return "a complex number";
 }

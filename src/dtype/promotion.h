@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type promotion, equal to PyTorch's: categories bool < integral < floating < complex; among operands of one kind the wider
-// type wins; 0-d tensors and plain numbers count by category only.
+// Type promotion, equal to PyTorch's: categories bool < integral < floating < complex; among operands of one kind the
+// wider type wins; 0-d tensors and plain numbers count by category only.
 #pragma once
 #include <nbx/dtype.h>
 #include <nbx/shape.h>
@@ -24,8 +24,8 @@ DType default_dtype(Category category);
 DType real_part(DType dtype);      // complex64 -> float32; others unchanged
 DType complex_of(DType floating);  // float32 -> complex64; error (dtype) for float8 and what is not floating
 
-// Two tensors of equal standing. nullopt (error) where there is no such type: uint16/32/64 with another integer, bool or
-// complex; float8 with anything but itself.
+// Two tensors of equal standing. nullopt (error) where there is no such type: uint16/32/64 with another integer, bool
+// or complex; float8 with anything but itself.
 std::optional<DType> try_promote(DType a, DType b);
 DType promote_types(DType a, DType b, std::string_view what = "promotion");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables are checked against every row of tests/golden/promotion.json by tools/golden/promotion.test.cpp; here is what
-// the rows do not say.
+// The tables are checked against every row of tests/golden/promotion.json by tools/golden/promotion.test.cpp; here is
+// what the rows do not say.
 #include "dtype/promotion.h"
 
 #include <gtest/gtest.h>
@@ -64,13 +64,26 @@ TEST(OpRules, TheCommonTypeIsWhatIsComputedInAndTheResultWhatIsStored) {
 }
 
 TEST(OpRules, ARefusalNamesTheOpTheTypesAndWhatTheOpTakes) {
-  const std::string bitwise = error_text(Code::dtype, [] { op_dtypes("bitwise_and", {{DType::int32}, {DType::float32}}); });
+  const std::string bitwise = error_text(Code::dtype, [] {
+    op_dtypes("bitwise_and", {{DType::int32}, {DType::float32}});
+  });
   EXPECT_NAMES(bitwise, "bitwise_and: float32");
   EXPECT_NAMES(bitwise, "int32, float32");
   EXPECT_NAMES(bitwise, "bool, integral");
-  EXPECT_NAMES(error_text(Code::dtype, [] { op_dtypes("sub", {{DType::bool_}, {DType::int32}}); }), "operand 0 is bool");
-  EXPECT_NAMES(error_text(Code::dtype, [] { op_dtypes("mm", {{DType::float16}, {DType::float32}}); }), "float16, float32");
-  EXPECT_NAMES(error_text(Code::dtype, [] { op_dtypes("maximum", {{DType::float32}, number(Category::integral)}); }),
+  EXPECT_NAMES(error_text(Code::dtype,
+                          [] {
+                            op_dtypes("sub", {{DType::bool_}, {DType::int32}});
+                          }),
+               "operand 0 is bool");
+  EXPECT_NAMES(error_text(Code::dtype,
+                          [] {
+                            op_dtypes("mm", {{DType::float16}, {DType::float32}});
+                          }),
+               "float16, float32");
+  EXPECT_NAMES(error_text(Code::dtype,
+                          [] {
+                            op_dtypes("maximum", {{DType::float32}, number(Category::integral)});
+                          }),
                "an int number");
 }
 

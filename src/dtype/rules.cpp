@@ -61,51 +61,101 @@ constexpr OpRule kRows[] = {
     // One operand.
     {"abs", R::real, kNumber},
     {"neg", R::promote, kNumber},
-    {"exp", R::float_up}, {"exp2", R::float_up}, {"expm1", R::float_up},
-    {"log", R::float_up}, {"log2", R::float_up}, {"log10", R::float_up}, {"log1p", R::float_up},
-    {"sqrt", R::float_up}, {"rsqrt", R::float_up}, {"reciprocal", R::float_up},
-    {"sin", R::float_up}, {"cos", R::float_up}, {"tan", R::float_up},
-    {"asin", R::float_up}, {"acos", R::float_up}, {"atan", R::float_up},
-    {"sinh", R::float_up}, {"cosh", R::float_up}, {"tanh", R::float_up},
-    {"asinh", R::float_up}, {"acosh", R::float_up}, {"atanh", R::float_up},
+    {"exp", R::float_up},
+    {"exp2", R::float_up},
+    {"expm1", R::float_up},
+    {"log", R::float_up},
+    {"log2", R::float_up},
+    {"log10", R::float_up},
+    {"log1p", R::float_up},
+    {"sqrt", R::float_up},
+    {"rsqrt", R::float_up},
+    {"reciprocal", R::float_up},
+    {"sin", R::float_up},
+    {"cos", R::float_up},
+    {"tan", R::float_up},
+    {"asin", R::float_up},
+    {"acos", R::float_up},
+    {"atan", R::float_up},
+    {"sinh", R::float_up},
+    {"cosh", R::float_up},
+    {"tanh", R::float_up},
+    {"asinh", R::float_up},
+    {"acosh", R::float_up},
+    {"atanh", R::float_up},
     {"sigmoid", R::float_up},
-    {"erf", R::float_up, kReal}, {"erfc", R::float_up, kReal}, {"erfinv", R::float_up, kReal},
-    {"floor", R::promote, kInt | kFloat}, {"ceil", R::promote, kInt | kFloat},
-    {"round", R::promote, kInt | kFloat}, {"trunc", R::promote, kInt | kFloat},
+    {"erf", R::float_up, kReal},
+    {"erfc", R::float_up, kReal},
+    {"erfinv", R::float_up, kReal},
+    {"floor", R::promote, kInt | kFloat},
+    {"ceil", R::promote, kInt | kFloat},
+    {"round", R::promote, kInt | kFloat},
+    {"trunc", R::promote, kInt | kFloat},
     {"frac", R::promote, kFloat},
-    {"relu", R::promote, kInt | kFloat}, {"relu6", R::promote, kInt | kFloat},
-    {"hardtanh", R::promote, kInt | kFloat}, {"threshold", R::promote, kInt | kFloat},
+    {"relu", R::promote, kInt | kFloat},
+    {"relu6", R::promote, kInt | kFloat},
+    {"hardtanh", R::promote, kInt | kFloat},
+    {"threshold", R::promote, kInt | kFloat},
     {"sign", R::promote, kReal},
     {"square", R::number},
-    {"isnan", R::boolean}, {"isinf", R::boolean}, {"isfinite", R::boolean}, {"logical_not", R::boolean},
+    {"isnan", R::boolean},
+    {"isinf", R::boolean},
+    {"isfinite", R::boolean},
+    {"logical_not", R::boolean},
     {"bitwise_not", R::promote, kBool | kInt},
     {"nan_to_num", R::promote},
     {"silu", R::promote, kFloat | kComplex},
-    {"gelu", R::promote, kFloat}, {"mish", R::promote, kFloat}, {"elu", R::promote, kFloat},
-    {"celu", R::promote, kFloat}, {"selu", R::promote, kFloat}, {"leaky_relu", R::promote, kFloat},
-    {"hardswish", R::promote, kFloat}, {"hardsigmoid", R::promote, kFloat}, {"softplus", R::promote, kFloat},
-    {"log_sigmoid", R::promote, kFloat}, {"glu", R::promote, kFloat}, {"prelu", R::promote, kFloat},
+    {"gelu", R::promote, kFloat},
+    {"mish", R::promote, kFloat},
+    {"elu", R::promote, kFloat},
+    {"celu", R::promote, kFloat},
+    {"selu", R::promote, kFloat},
+    {"leaky_relu", R::promote, kFloat},
+    {"hardswish", R::promote, kFloat},
+    {"hardsigmoid", R::promote, kFloat},
+    {"softplus", R::promote, kFloat},
+    {"log_sigmoid", R::promote, kFloat},
+    {"glu", R::promote, kFloat},
+    {"prelu", R::promote, kFloat},
 
     // Reductions, scans, sorting, transforms.
-    {"sum", R::accumulate}, {"prod", R::accumulate}, {"cumsum", R::accumulate}, {"cumprod", R::accumulate},
+    {"sum", R::accumulate},
+    {"prod", R::accumulate},
+    {"cumsum", R::accumulate},
+    {"cumprod", R::accumulate},
     {"nansum", R::accumulate, kReal},
     {"mean", R::promote, kFloat | kComplex},
-    {"amax", R::promote, kReal}, {"amin", R::promote, kReal}, {"max", R::promote, kReal}, {"min", R::promote, kReal},
-    {"max.dim", R::promote, kReal, kWithIndices}, {"min.dim", R::promote, kReal, kWithIndices},
-    {"cummax", R::promote, kReal, kWithIndices}, {"cummin", R::promote, kReal, kWithIndices},
-    {"sort", R::promote, kReal, kWithIndices}, {"topk", R::promote, kInt | kFloat, kWithIndices},
+    {"amax", R::promote, kReal},
+    {"amin", R::promote, kReal},
+    {"max", R::promote, kReal},
+    {"min", R::promote, kReal},
+    {"max.dim", R::promote, kReal, kWithIndices},
+    {"min.dim", R::promote, kReal, kWithIndices},
+    {"cummax", R::promote, kReal, kWithIndices},
+    {"cummin", R::promote, kReal, kWithIndices},
+    {"sort", R::promote, kReal, kWithIndices},
+    {"topk", R::promote, kInt | kFloat, kWithIndices},
     {"argsort", R::int64, kReal},
-    {"var", R::real, kFloat | kComplex}, {"std", R::real, kFloat | kComplex},
+    {"var", R::real, kFloat | kComplex},
+    {"std", R::real, kFloat | kComplex},
     {"linalg_vector_norm", R::real, kFloat | kComplex},
-    {"all", R::boolean_or_uint8}, {"any", R::boolean_or_uint8},
-    {"argmax", R::int64, kInt | kFloat}, {"argmin", R::int64, kInt | kFloat}, {"bucketize", R::int64, kInt | kFloat},
-    {"count_nonzero", R::int64}, {"nonzero", R::int64},
-    {"logsumexp", R::float_up}, {"logcumsumexp", R::promote, kFloat | kComplex},
-    {"softmax", R::promote, kFloat}, {"log_softmax", R::promote, kFloat},
+    {"all", R::boolean_or_uint8},
+    {"any", R::boolean_or_uint8},
+    {"argmax", R::int64, kInt | kFloat},
+    {"argmin", R::int64, kInt | kFloat},
+    {"bucketize", R::int64, kInt | kFloat},
+    {"count_nonzero", R::int64},
+    {"nonzero", R::int64},
+    {"logsumexp", R::float_up},
+    {"logcumsumexp", R::promote, kFloat | kComplex},
+    {"softmax", R::promote, kFloat},
+    {"log_softmax", R::promote, kFloat},
     {"trace", R::accumulate, kNumber},
     // The reference refuses half here; the ops of the spectral family raise a half operand to float32 before they ask.
-    {"fft_fft", R::complex_up, kAny, kNoHalf}, {"fft_ifft", R::complex_up, kAny, kNoHalf},
-    {"fft_rfft", R::complex_up, kReal, kNoHalf}, {"fft_irfft", R::real_up, kAny, kNoHalf},
+    {"fft_fft", R::complex_up, kAny, kNoHalf},
+    {"fft_ifft", R::complex_up, kAny, kNoHalf},
+    {"fft_rfft", R::complex_up, kReal, kNoHalf},
+    {"fft_irfft", R::real_up, kAny, kNoHalf},
 
     // Creation: the operands are the numbers given.
     {"arange", R::number, kReal, kEither},
@@ -128,17 +178,28 @@ DType float_up(DType t) { return is_integral(t, true) ? kDefaultFloat : t; }
 
 DType result_of(DtypeRule rule, DType first, DType common) {
   switch (rule) {
-    case R::same: return first;
-    case R::promote: return common;
-    case R::boolean: return DType::bool_;
-    case R::int64: return DType::int64;
-    case R::float_up: return float_up(common);
-    case R::accumulate: return is_integral(common, true) ? DType::int64 : common;
-    case R::number: return common == DType::bool_ ? DType::int64 : common;
-    case R::real: return real_part(common);
-    case R::boolean_or_uint8: return common == DType::uint8 ? common : DType::bool_;
-    case R::complex_up: return is_complex(common) ? common : complex_of(float_up(common));
-    case R::real_up: return real_part(is_complex(common) ? common : complex_of(float_up(common)));
+    case R::same:
+      return first;
+    case R::promote:
+      return common;
+    case R::boolean:
+      return DType::bool_;
+    case R::int64:
+      return DType::int64;
+    case R::float_up:
+      return float_up(common);
+    case R::accumulate:
+      return is_integral(common, true) ? DType::int64 : common;
+    case R::number:
+      return common == DType::bool_ ? DType::int64 : common;
+    case R::real:
+      return real_part(common);
+    case R::boolean_or_uint8:
+      return common == DType::uint8 ? common : DType::bool_;
+    case R::complex_up:
+      return is_complex(common) ? common : complex_of(float_up(common));
+    case R::real_up:
+      return real_part(is_complex(common) ? common : complex_of(float_up(common)));
   }
   return common;
 }
@@ -155,13 +216,13 @@ void check_flags(const OpRule& rule, std::span<const Operand> operands) {
             describe(operands));
     require(!(rule.flags & kOneDtype) || operand.dtype == first.dtype, Code::dtype,
             "{}: operands are {}; all must have one dtype, convert them first", rule.op, describe(operands));
-    require(!(rule.flags & kNoHalf) || !is_half(operand.dtype), Code::dtype, "{}: {} is not supported; convert to float32",
-            rule.op, name(operand.dtype));
+    require(!(rule.flags & kNoHalf) || !is_half(operand.dtype), Code::dtype,
+            "{}: {} is not supported; convert to float32", rule.op, name(operand.dtype));
   }
   if ((rule.flags & kFill) && operands.size() == 2) {
     const Operand& value = operands[1];
-    require(value.kind != Operand::Kind::tensor, Code::dtype, "{}: the value ({}) must be a number or a 0-d tensor", rule.op,
-            describe(value));
+    require(value.kind != Operand::Kind::tensor, Code::dtype, "{}: the value ({}) must be a number or a 0-d tensor",
+            rule.op, describe(value));
     const bool lost = value.kind == Operand::Kind::number && is_complex(value.dtype) && !is_complex(first.dtype) &&
                       first.dtype != DType::bool_;
     require(!lost, Code::dtype, "{}: {} cannot be stored in {}", rule.op, describe(value), name(first.dtype));
@@ -210,8 +271,8 @@ RuleResult apply_rule(const OpRule& rule, std::span<const Operand> operands) {
 RuleResult op_dtypes(std::string_view op, std::span<const Operand> operands) {
   const RuleResult out = apply_rule(op_rule(op), operands);
   require(has_tensors(out.common) && has_tensors(out.result), Code::dtype,
-          "{}: {} would be {}, which no tensor holds; convert the half operand to float32 first", op, describe(operands),
-          name(out.common));
+          "{}: {} would be {}, which no tensor holds; convert the half operand to float32 first", op,
+          describe(operands), name(out.common));
   return out;
 }
 

@@ -26,7 +26,10 @@ enum class DtypeRule : uint8_t {
 };
 
 enum Takes : unsigned {  // categories that T may have
-  kBool = 1u << 0, kInt = 1u << 1, kFloat = 1u << 2, kComplex = 1u << 3,
+  kBool = 1u << 0,
+  kInt = 1u << 1,
+  kFloat = 1u << 2,
+  kComplex = 1u << 3,
   kReal = kBool | kInt | kFloat,
   kNumber = kInt | kFloat | kComplex,
   kAny = kReal | kComplex,
@@ -34,15 +37,15 @@ enum Takes : unsigned {  // categories that T may have
 
 enum RuleFlag : unsigned {
   kPlain = 0,
-  kNumberRight = 1u << 0,   // the second operand may be a plain number
-  kNumberLeft = 1u << 1,    // the first may
-  kNoBool = 1u << 2,        // no operand may be bool, not only T
-  kOneDtype = 1u << 3,      // all operands have one dtype
-  kFill = 1u << 4,          // the second operand is one value for the first: 0-d or a number that the first can hold
-  kWithIndices = 1u << 5,   // a second result: int64
+  kNumberRight = 1u << 0,  // the second operand may be a plain number
+  kNumberLeft = 1u << 1,   // the first may
+  kNoBool = 1u << 2,       // no operand may be bool, not only T
+  kOneDtype = 1u << 3,     // all operands have one dtype
+  kFill = 1u << 4,         // the second operand is one value for the first: 0-d or a number that the first can hold
+  kWithIndices = 1u << 5,  // a second result: int64
   kNoHalf = 1u << 6,
-  kBits = 1u << 7,          // selects or compares: the common type bcomplex32 is fine
-  kNoComplex32 = 1u << 8,   // the common type complex32 is refused, too
+  kBits = 1u << 7,         // selects or compares: the common type bcomplex32 is fine
+  kNoComplex32 = 1u << 8,  // the common type complex32 is refused, too
 };
 
 struct OpRule {
@@ -59,8 +62,8 @@ const OpRule& op_rule(std::string_view op);
 std::span<const OpRule> op_rules();
 
 struct RuleResult {
-  DType common;        // compute in this type
-  DType result;        // of the first output
+  DType common;          // compute in this type
+  DType result;          // of the first output
   bool indices = false;  // a second output of int64
 };
 // As the reference answers, which may be complex32. Error (dtype) naming op and operands where it raises.

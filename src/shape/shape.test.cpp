@@ -123,7 +123,10 @@ TEST(Shape, BroadcastFollowsItsDefinition) {
   EXPECT_EQ(broadcast({Shape{2, 1}, Shape{3}, Shape{1, 1, 1}}, "where"), (Shape{1, 2, 3}));
   EXPECT_FALSE(try_broadcast({2}, {3}).has_value());
   EXPECT_FALSE(try_broadcast({0}, {2}).has_value());
-  EXPECT_NAMES(error_text(Code::shape, [] { broadcast({2, 3}, {4, 3}, "add"); }),
+  EXPECT_NAMES(error_text(Code::shape,
+                          [] {
+                            broadcast({2, 3}, {4, 3}, "add");
+                          }),
                "add: shapes [2, 3] and [4, 3] do not broadcast: 2 against 4 at dim -2");
   EXPECT_EQ(broadcast_strides({3, 1}, {1, 7}, {2, 3, 4}, "copy"), (Strides{0, 1, 0}));
   error_text(Code::shape, [] { broadcast_strides({2, 3}, {3, 1}, {3}, "copy"); });

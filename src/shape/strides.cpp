@@ -20,7 +20,8 @@ int64_t numel(const Shape& shape, int64_t itemsize) {
     fits = fits && checked_mul(count, shape[d], count);
   }
   if (empty) return 0;
-  require(fits, Code::shape, "shape {} with {} bytes an element needs more than 2^63 bytes", to_string(shape), itemsize);
+  require(fits, Code::shape, "shape {} with {} bytes an element needs more than 2^63 bytes", to_string(shape),
+          itemsize);
   return count / itemsize;
 }
 
@@ -48,16 +49,17 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 void check_shape(const Shape& shape, std::string_view what) {
-  require(shape.size() <= static_cast<size_t>(kMaxRank), Code::shape, "{}: {} has {} dims, at most {} are supported", what,
-          to_string(shape), shape.size(), kMaxRank);
+  require(shape.size() <= static_cast<size_t>(kMaxRank), Code::shape, "{}: {} has {} dims, at most {} are supported",
+          what, to_string(shape), shape.size(), kMaxRank);
   for (size_t d = 0; d < shape.size(); ++d)
-    require(shape[d] >= 0, Code::shape, "{}: {} has a negative extent {} at dim {}", what, to_string(shape), shape[d], d);
+    require(shape[d] >= 0, Code::shape, "{}: {} has a negative extent {} at dim {}", what, to_string(shape), shape[d],
+            d);
 }
 
 int64_t wrap_dim(int64_t dim, int64_t rank, std::string_view what) {
   const int64_t range = std::max<int64_t>(rank, 1);
-  require(dim >= -range && dim < range, Code::index, "{}: dim {} is out of range for rank {}; it must be in [{}, {}]", what,
-          dim, rank, -range, range - 1);
+  require(dim >= -range && dim < range, Code::index, "{}: dim {} is out of range for rank {}; it must be in [{}, {}]",
+          what, dim, rank, -range, range - 1);
   return dim < 0 ? dim + range : dim;
 }
 
@@ -131,7 +133,8 @@ std::optional<Extent> extent_of(const Shape& shape, const Strides& strides) {
     int64_t& side = reach < 0 ? extent.low : extent.high;
     fits = fits && checked_add(side, reach, side);
   }
-  require(fits, Code::shape, "shape {} with strides {} reaches past 2^63 elements", to_string(shape), to_string(strides));
+  require(fits, Code::shape, "shape {} with strides {} reaches past 2^63 elements", to_string(shape),
+          to_string(strides));
   return extent;
 }
 

@@ -37,8 +37,8 @@ struct Slice {
 };
 Slice slice_of(int64_t extent, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
 
-// The same elements visited with as few dims as possible: dims of extent 1 dropped, neighbours merged where every operand
-// allows it. `reorder` sorts the dims by the first operand's strides, largest first, so that the inner loop
+// The same elements visited with as few dims as possible: dims of extent 1 dropped, neighbours merged where every
+// operand allows it. `reorder` sorts the dims by the first operand's strides, largest first, so that the inner loop
 // walks it densely. All operands share the order, so element pairs stay pairs. No dims: one element (or none).
 struct Loops {
   Shape shape;

@@ -55,8 +55,8 @@ Shape infer_shape(const Shape& wanted, int64_t elements, std::string_view what) 
   for (int64_t extent : wanted)
     if (extent == 0) known = 0, fits = true;
   if (unknown >= 0) {
-    require(known != 0, Code::shape, "{}: the -1 of shape {} cannot be inferred: the other extents have no elements", what,
-            to_string(wanted));
+    require(known != 0, Code::shape, "{}: the -1 of shape {} cannot be inferred: the other extents have no elements",
+            what, to_string(wanted));
     require(fits && elements % known == 0, Code::shape, "{}: {} elements do not divide into shape {}", what, elements,
             to_string(wanted));
     out[static_cast<size_t>(unknown)] = elements / known;

@@ -8,10 +8,12 @@
 
 namespace nbx {
 
-// Strides of `to` over the same elements in the same row-major order; nullopt when none exist. The element counts are equal.
+// Strides of `to` over the same elements in the same row-major order; nullopt when none exist. The element counts are
+// equal.
 std::optional<Strides> view_strides(const Shape& from, const Strides& strides, const Shape& to);
 
-// `wanted` with its -1, of which at most one is allowed, filled in for `elements` elements. Error (shape) naming `what`.
+// `wanted` with its -1, of which at most one is allowed, filled in for `elements` elements. Error (shape) naming
+// `what`.
 Shape infer_shape(const Shape& wanted, int64_t elements, std::string_view what);
 
 }  // namespace nbx

@@ -42,8 +42,10 @@ To convert(From v) {
   } else if constexpr (std::is_same_v<From, StoredBool>) {
     return convert<To>(static_cast<uint8_t>(v.byte != 0));
   } else if constexpr (is_narrow_float<From>) {
-    if constexpr (std::is_same_v<From, bfloat16_t>) return convert<To>(to_float(v));
-    else return convert<To>(bits::to_float(v));
+    if constexpr (std::is_same_v<From, bfloat16_t>)
+      return convert<To>(to_float(v));
+    else
+      return convert<To>(bits::to_float(v));
   } else if constexpr (std::is_same_v<To, bool>) {
     return v != From{};
   } else if constexpr (is_std_complex<To>::value) {
@@ -56,10 +58,14 @@ To convert(From v) {
     // Integers go through float, as ATen's; a double is rounded once.
     using Middle = std::conditional_t<std::is_same_v<From, double>, double, float>;
     const auto middle = static_cast<Middle>(v);
-    if constexpr (std::is_same_v<To, float16_t>) return bits::to_float16(middle);
-    else if constexpr (std::is_same_v<To, bfloat16_t>) return bits::to_bfloat16(middle);
-    else if constexpr (std::is_same_v<To, float8_e4m3fn_t>) return bits::to_float8_e4m3fn(bits::to_odd(middle));
-    else return bits::to_float8_e5m2(bits::to_odd(middle));
+    if constexpr (std::is_same_v<To, float16_t>)
+      return bits::to_float16(middle);
+    else if constexpr (std::is_same_v<To, bfloat16_t>)
+      return bits::to_bfloat16(middle);
+    else if constexpr (std::is_same_v<To, float8_e4m3fn_t>)
+      return bits::to_float8_e4m3fn(bits::to_odd(middle));
+    else
+      return bits::to_float8_e5m2(bits::to_odd(middle));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return float_to_integer<To>(v);
   } else {

@@ -35,11 +35,16 @@ void same_run(const std::byte* from, int64_t from_stride, std::byte* to, int64_t
 
 CopyRun run_of_size(int bytes) {
   switch (bytes) {
-    case 1: return same_run<uint8_t>;
-    case 2: return same_run<uint16_t>;
-    case 4: return same_run<uint32_t>;
-    case 8: return same_run<uint64_t>;
-    default: return same_run<Bytes16>;
+    case 1:
+      return same_run<uint8_t>;
+    case 2:
+      return same_run<uint16_t>;
+    case 4:
+      return same_run<uint32_t>;
+    case 8:
+      return same_run<uint64_t>;
+    default:
+      return same_run<Bytes16>;
   }
 }
 
@@ -88,8 +93,9 @@ CopyRun copy_run(DType from, DType to) {
   if (!run) run = copy_runs::from_narrow_float(from, to);
   if (!run) run = copy_runs::from_signed(from, to);
   if (!run) run = copy_runs::from_unsigned(from, to);
-  require(run != nullptr, Code::dtype, "{} cannot be converted to {}{}", name(from), name(to),
-          is_complex(from) && !is_complex(to) ? ": the imaginary part would be lost; take real, imag or abs first" : "");
+  require(
+      run != nullptr, Code::dtype, "{} cannot be converted to {}{}", name(from), name(to),
+      is_complex(from) && !is_complex(to) ? ": the imaginary part would be lost; take real, imag or abs first" : "");
   return run;
 }
 
@@ -110,8 +116,7 @@ void strided_copy(DType from_type, const std::byte* from, const Strides& from_st
   for (size_t d = 0; d < inner; ++d)
     if (std::abs(a.steps[d]) < std::abs(a.steps[across]) && a.steps[d] != 0) across = d;
   if (across == inner || n < 4 || loops.shape[across] < 4) {
-    walk(loops.shape, inner, a, b, from, to,
-         [&](const std::byte* f, std::byte* t) { run(f, a.inner, t, b.inner, n); });
+    walk(loops.shape, inner, a, b, from, to, [&](const std::byte* f, std::byte* t) { run(f, a.inner, t, b.inner, n); });
     return;
   }
   const int64_t rows = loops.shape[across];

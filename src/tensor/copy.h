@@ -13,7 +13,8 @@ namespace nbx {
 using CopyRun = void (*)(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride, int64_t n);
 
 // Conversions as ATen's, and where that is undefined: float to integer truncates toward zero, saturates and makes 0 of
-// NaN; integers wrap; bool is != 0; real to complex has imaginary part 0. Error (dtype) for complex to real and complex32.
+// NaN; integers wrap; bool is != 0; real to complex has imaginary part 0. Error (dtype) for complex to real and
+// complex32.
 CopyRun copy_run(DType from, DType to);
 
 // An element-wise copy between two layouts of one shape; the memory does not overlap.

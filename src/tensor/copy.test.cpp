@@ -150,7 +150,8 @@ TEST(Copy, FloatsToHalfOverflowToInfinityAndDoublesRoundOnce) {
 
 TEST(Copy, ComplexToRealIsRefusedByNameAndRealToComplexHasNoImaginaryPart) {
   const Tensor complex = Tensor::of<std::complex<double>>({1}, {{1, 2}});
-  EXPECT_NAMES(error_text(Code::dtype, [&] { complex.to(DType::float32); }), "complex128 cannot be converted to float32");
+  EXPECT_NAMES(error_text(Code::dtype, [&] { complex.to(DType::float32); }),
+               "complex128 cannot be converted to float32");
   error_text(Code::dtype, [&] { Tensor::zeros({1}, DType::int8).copy_(complex); });
   EXPECT_EQ(Tensor::scalar(3.0f).to(DType::complex128).data<std::complex<double>>()[0], std::complex<double>(3, 0));
   EXPECT_EQ(complex.to(DType::complex64).data<std::complex<float>>()[0], std::complex<float>(1, 2));

@@ -5,11 +5,16 @@ namespace nbx::copy_runs {
 
 CopyRun from_float(DType from, DType target) {
   switch (from) {
-    case DType::float32: return to<float>(target);
-    case DType::float64: return to<double>(target);
-    case DType::complex64: return to<std::complex<float>>(target);
-    case DType::complex128: return to<std::complex<double>>(target);
-    default: return nullptr;
+    case DType::float32:
+      return to<float>(target);
+    case DType::float64:
+      return to<double>(target);
+    case DType::complex64:
+      return to<std::complex<float>>(target);
+    case DType::complex128:
+      return to<std::complex<double>>(target);
+    default:
+      return nullptr;
   }
 }
 

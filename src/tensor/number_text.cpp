@@ -30,20 +30,26 @@ Decimal parsed(const char* scientific_text) {  // "d.ddde+xx" of a non-negative 
 // Does this double, read as `dtype`, give `value`?
 bool reads_back(double read, double value, DType dtype) {
   switch (dtype) {
-    case DType::float16: return to_float(to_float16(read)) == value;
-    case DType::bfloat16: return to_float(to_bfloat16(read)) == value;
-    case DType::float8_e4m3fn: return to_float(to_float8_e4m3fn(static_cast<float>(read))) == value;
-    case DType::float8_e5m2: return to_float(to_float8_e5m2(static_cast<float>(read))) == value;
-    default: return read == value;
+    case DType::float16:
+      return to_float(to_float16(read)) == value;
+    case DType::bfloat16:
+      return to_float(to_bfloat16(read)) == value;
+    case DType::float8_e4m3fn:
+      return to_float(to_float8_e4m3fn(static_cast<float>(read))) == value;
+    case DType::float8_e5m2:
+      return to_float(to_float8_e5m2(static_cast<float>(read))) == value;
+    default:
+      return read == value;
   }
 }
 
 Decimal shortest(double magnitude, DType dtype) {
   char text[64];
   if (dtype == DType::float32 || dtype == DType::float64) {
-    const auto end = dtype == DType::float32
-                         ? std::to_chars(text, text + sizeof text - 1, static_cast<float>(magnitude), std::chars_format::scientific)
-                         : std::to_chars(text, text + sizeof text - 1, magnitude, std::chars_format::scientific);
+    const auto end =
+        dtype == DType::float32
+            ? std::to_chars(text, text + sizeof text - 1, static_cast<float>(magnitude), std::chars_format::scientific)
+            : std::to_chars(text, text + sizeof text - 1, magnitude, std::chars_format::scientific);
     *end.ptr = '\0';
     return parsed(text);
   }
@@ -110,9 +116,12 @@ std::string scientific(double value, DType dtype, const NumberStyle& style) {
 
 double scientific_from(DType dtype) {
   switch (dtype) {
-    case DType::float64: return 1e8;
-    case DType::float32: return 1e6;
-    default: return 1e3;
+    case DType::float64:
+      return 1e8;
+    case DType::float32:
+      return 1e6;
+    default:
+      return 1e3;
   }
 }
 

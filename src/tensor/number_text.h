@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating-point numbers as NumPy writes them: the fewest digits that read back to the same value in the number's own type,
-// cut to a precision where that is shorter.
+// Floating-point numbers as NumPy writes them: the fewest digits that read back to the same value in the number's own
+// type, cut to a precision where that is shorter.
 #pragma once
 #include <nbx/dtype.h>
 
@@ -9,10 +9,10 @@
 namespace nbx {
 
 struct NumberStyle {
-  int precision = -1;   // digits after the point at most; -1: as many as needed
-  int min_digits = 0;   // digits after the point at least (scientific form)
-  int exp_digits = 2;   // digits of the exponent at least
-  bool plus = false;    // a sign before positive numbers
+  int precision = -1;  // digits after the point at most; -1: as many as needed
+  int min_digits = 0;  // digits after the point at least (scientific form)
+  int exp_digits = 2;  // digits of the exponent at least
+  bool plus = false;   // a sign before positive numbers
 };
 
 // "1.5", "-0.", "100." — a finite value of a floating `dtype` (widened).

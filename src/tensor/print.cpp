@@ -25,8 +25,8 @@ Cell cell_at(const Tensor& t, int64_t offset) {
   Cell cell;
   const bool exact = is_integral(t.dtype(), true);
   auto* to = exact ? reinterpret_cast<std::byte*>(&cell.bits) : reinterpret_cast<std::byte*>(&cell.number);
-  copy_run(t.dtype(), exact ? (info(t.dtype()).is_signed ? DType::int64 : DType::uint64) : DType::complex128)(address, 1, to,
-                                                                                                          1, 1);
+  copy_run(t.dtype(), exact ? (info(t.dtype()).is_signed ? DType::int64 : DType::uint64) : DType::complex128)(
+      address, 1, to, 1, 1);
   return cell;
 }
 
@@ -56,7 +56,8 @@ class FloatFormat {
       largest = std::max(largest, std::fabs(v));
       smallest = std::min(smallest, std::fabs(v));
     }
-    scientific_ = largest > 0 && (largest >= scientific_from(dtype) || smallest < own(1e-4) || own(largest / smallest) > 1000);
+    scientific_ =
+        largest > 0 && (largest >= scientific_from(dtype) || smallest < own(1e-4) || own(largest / smallest) > 1000);
     if (!finite.empty()) measure(finite);
     if (finite.size() != values.size()) {
       const size_t offset = right_ + 1, infinity = 3 + (plus || negative_infinity ? 1 : 0);
@@ -80,9 +81,12 @@ class FloatFormat {
   // Limits are compared in the element's own type.
   double own(double v) const {
     switch (dtype_) {
-      case DType::float64: return v;
-      case DType::float16: return to_float(to_float16(v));
-      default: return static_cast<float>(v);
+      case DType::float64:
+        return v;
+      case DType::float16:
+        return to_float(to_float16(v));
+      default:
+        return static_cast<float>(v);
     }
   }
 
@@ -114,7 +118,8 @@ std::string integer_text(const Cell& cell, bool is_signed) {
 
 Format format_of(DType dtype, const std::vector<Cell>& cells, const PrintOptions& options) {
   switch (category(dtype)) {
-    case Category::boolean: return [](const Cell& cell) { return cell.bits ? " True" : "False"; };
+    case Category::boolean:
+      return [](const Cell& cell) { return cell.bits ? " True" : "False"; };
     case Category::integral: {
       const bool is_signed = info(dtype).is_signed;
       size_t width = 0;
@@ -122,7 +127,8 @@ Format format_of(DType dtype, const std::vector<Cell>& cells, const PrintOptions
       return [=](const Cell& cell) { return right_aligned(integer_text(cell, is_signed), width); };
     }
     case Category::floating:
-    case Category::complex: break;
+    case Category::complex:
+      break;
   }
   std::vector<double> real, imag;
   for (const Cell& cell : cells) {
@@ -143,10 +149,14 @@ Format format_of(DType dtype, const std::vector<Cell>& cells, const PrintOptions
 // A 0-d tensor is written as the number it holds, never cut.
 std::string number_text(const Cell& cell, DType dtype) {
   switch (category(dtype)) {
-    case Category::boolean: return cell.bits ? "True" : "False";
-    case Category::integral: return integer_text(cell, info(dtype).is_signed);
-    case Category::floating: return alone(cell.number.real(), dtype, true);
-    case Category::complex: break;
+    case Category::boolean:
+      return cell.bits ? "True" : "False";
+    case Category::integral:
+      return integer_text(cell, info(dtype).is_signed);
+    case Category::floating:
+      return alone(cell.number.real(), dtype, true);
+    case Category::complex:
+      break;
   }
   const double real = cell.number.real(), imag = cell.number.imag();
   const DType part = real_part(dtype);
@@ -185,8 +195,8 @@ class Printer {
     if (d == tensor_.shape().size()) return format_(cell_at(tensor_, offset));
     const bool row = d + 1 == tensor_.shape().size();
     const int64_t extent = tensor_.shape()[d], step = tensor_.strides()[d];
-    const int64_t first = cut(d) ? edge_ : 0;                // elements before "..."
-    const int64_t rest = cut(d) ? extent - edge_ : 0;         // where those after it begin
+    const int64_t first = cut(d) ? edge_ : 0;          // elements before "..."
+    const int64_t rest = cut(d) ? extent - edge_ : 0;  // where those after it begin
     const std::string inner = indent + " ";
     std::string text, line = indent;
     const auto add = [&](const std::string& word) {

@@ -11,10 +11,14 @@ namespace nbx {
 
 std::string to_string(Device device) {
   switch (device.kind) {
-    case DeviceKind::cpu: return "cpu";
-    case DeviceKind::null: return "null";
-    case DeviceKind::cuda: return "cuda:" + std::to_string(device.index);
-    case DeviceKind::opencl: return "opencl:" + std::to_string(device.index);
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::null:
+      return "null";
+    case DeviceKind::cuda:
+      return "cuda:" + std::to_string(device.index);
+    case DeviceKind::opencl:
+      return "opencl:" + std::to_string(device.index);
   }
   return "unknown";
 }

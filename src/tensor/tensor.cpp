@@ -48,7 +48,11 @@ T only_element(const Tensor& t) {
 }  // namespace
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strides strides, int64_t offset)
-    : storage_(std::move(storage)), shape_(std::move(shape)), strides_(std::move(strides)), offset_(offset), dtype_(dtype) {
+    : storage_(std::move(storage)),
+      shape_(std::move(shape)),
+      strides_(std::move(strides)),
+      offset_(offset),
+      dtype_(dtype) {
   require(storage_ != nullptr, Code::type, "a tensor needs a storage");
   require(has_tensors(dtype), Code::dtype, "{} takes part in promotion only: no tensor of it can be made", name(dtype));
   check_shape(shape_, "tensor");

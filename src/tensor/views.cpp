@@ -27,14 +27,21 @@ int64_t stepped(int64_t stride, int64_t step) {
   return checked_mul(stride, step, out) ? out : std::numeric_limits<int64_t>::max();
 }
 
+// The offset of the element `index` steps on. Where the tensor has no elements the product may be anything; ATen's is
+// kept as long as it is a valid offset.
+int64_t advanced(int64_t offset, int64_t index, int64_t stride) {
+  int64_t moved = 0, out = 0;
+  const bool valid = checked_mul(index, stride, moved) && checked_add(offset, moved, out) && out >= 0;
+  return valid ? out : offset;
+}
+
 }  // namespace
 
 Tensor Tensor::view(const Shape& shape) const {
   const Shape target = infer_shape(shape, numel_, "view");
   const std::optional<Strides> strides = view_strides(shape_, strides_, target);
-  require(strides.has_value(), Code::shape,
-          "view: {} with strides {} cannot be seen as {} without a copy; use reshape", describe(*this), to_string(strides_),
-          to_string(target));
+  require(strides.has_value(), Code::shape, "view: {} with strides {} cannot be seen as {} without a copy; use reshape",
+          describe(*this), to_string(strides_), to_string(target));
   return Tensor(storage_, dtype_, target, *strides, offset_);
 }
 
@@ -117,43 +124,40 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
   Strides strides = strides_;
   shape[at(dim)] = part.length;
   strides[at(dim)] = stepped(strides_[at(dim)], step);
-  // An empty view of the end keeps the offset inside.
-  const int64_t moved = part.length == 0 ? 0 : part.start * strides_[at(dim)];
-  return Tensor(storage_, dtype_, shape, strides, offset_ + moved);
+  return Tensor(storage_, dtype_, shape, strides, advanced(offset_, part.start, strides_[at(dim)]));
 }
 
 Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
   const int64_t dim = real_dim(*this, d, "narrow");
   const int64_t extent = shape_[at(dim)];
-  require(start >= -extent && start <= extent, Code::index, "narrow: start {} is out of range for dim {} of {}", start, d,
-          describe(*this));
+  require(start >= -extent && start <= extent, Code::index, "narrow: start {} is out of range for dim {} of {}", start,
+          d, describe(*this));
   const int64_t from = start < 0 ? start + extent : start;
   require(length >= 0 && length <= extent - from, Code::index,
-          "narrow: start {} and length {} do not fit into dim {} of {}, which has {}", start, length, d, describe(*this),
-          extent);
+          "narrow: start {} and length {} do not fit into dim {} of {}, which has {}", start, length, d,
+          describe(*this), extent);
   return slice(dim, from, from + length);
 }
 
 Tensor Tensor::select(int64_t d, int64_t index) const {
   const int64_t dim = real_dim(*this, d, "select");
   const int64_t extent = shape_[at(dim)];
-  require(index >= -extent && index < extent, Code::index, "select: index {} is out of range for dim {} of {}", index, d,
-          describe(*this));
+  require(index >= -extent && index < extent, Code::index, "select: index {} is out of range for dim {} of {}", index,
+          d, describe(*this));
   Shape shape = shape_;
   Strides strides = strides_;
   shape.erase(shape.begin() + dim);
   strides.erase(strides.begin() + dim);
-  const int64_t moved = (index < 0 ? index + extent : index) * strides_[at(dim)];
-  // With another dim empty there is nothing to point at, and the stride may be anything.
-  return Tensor(storage_, dtype_, shape, strides, numel_ == 0 ? offset_ : offset_ + moved);
+  const int64_t wrapped = index < 0 ? index + extent : index;
+  return Tensor(storage_, dtype_, shape, strides, advanced(offset_, wrapped, strides_[at(dim)]));
 }
 
 Tensor Tensor::unfold(int64_t d, int64_t size, int64_t step) const {
   const int64_t dim = wrap_dim(d, rank(), "unfold");
   const int64_t extent = rank() == 0 ? 1 : shape_[at(dim)];
   const int64_t stride = rank() == 0 ? 1 : strides_[at(dim)];
-  require(size >= 0 && size <= extent, Code::value, "unfold: window {} does not fit into dim {} of {}, which has {}", size,
-          d, describe(*this), extent);
+  require(size >= 0 && size <= extent, Code::value, "unfold: window {} does not fit into dim {} of {}, which has {}",
+          size, d, describe(*this), extent);
   require(step > 0, Code::value, "unfold: step {} of dim {} ({}) must be positive", step, d, describe(*this));
   Shape shape = shape_;
   Strides strides = strides_;

@@ -4,3 +4,5 @@
 #pragma once
 
 int golden_promotion(int argc, char** argv);  // FILE
+int golden_model(int argc, char** argv);      // DIR --weights DIR [--threads 1,2]
+int golden_onnx_node(int argc, char** argv);  // DIR [--list FILE]

@@ -110,8 +110,9 @@ void check_tables(const json& data, Checker& checker) {
     for (const auto& [a, row] : table.items())
       for (const auto& [b, expected] : row.items()) {
         const Operand left = operand_of(form.left, a), right = operand_of(form.right, b);
-        checker.check(fmt::format("result_type {} ({}, {})", form_name, a, b), expected,
-                      [&]() -> json { return nbx::name(nbx::result_type({left, right})); });
+        checker.check(fmt::format("result_type {} ({}, {})", form_name, a, b), expected, [&]() -> json {
+          return nbx::name(nbx::result_type({left, right}));
+        });
       }
   }
 }
@@ -163,8 +164,8 @@ PromotionReport check_promotion(const std::string& file) {
   try {
     const json data = json::parse(in);
     const std::string type = data.at("default_dtype").get<std::string>();
-    nbx::require(nbx::parse_dtype(type) == nbx::kDefaultFloat, Code::file, "{}: default_dtype is {}, nbx has {}", file, type,
-                 nbx::name(nbx::kDefaultFloat));
+    nbx::require(nbx::parse_dtype(type) == nbx::kDefaultFloat, Code::file, "{}: default_dtype is {}, nbx has {}", file,
+                 type, nbx::name(nbx::kDefaultFloat));
     check_tables(data, checker);
     check_ops(data, checker);
     check_creation(data, checker);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the type promotion of nbx against a promotion.json: promote_types, can_cast, result_type, ops_binary, ops_unary,
-// ops_reduction, creation. A `null` in the file says that the reference raises.
+// Checks the type promotion of nbx against a promotion.json: promote_types, can_cast, result_type, ops_binary,
+// ops_unary, ops_reduction, creation. A `null` in the file says that the reference raises.
 #pragma once
 #include <string>
 #include <vector>

@@ -18,13 +18,14 @@ TEST(GoldenPromotion, EveryRowOfTheReferenceAgrees) {
 
 // Empty tables but for what `rows` replaces.
 std::string file_with(const std::string& rows) {
-  return R"({"default_dtype":"float32","extended_dtypes":[],"promote_types":{},"can_cast":{},"result_type":{},)" + rows + "}";
+  return R"({"default_dtype":"float32","extended_dtypes":[],"promote_types":{},"can_cast":{},"result_type":{},)" +
+         rows + "}";
 }
 
 TEST(GoldenPromotion, AWrongRowFailsAndIsShownAndAnUnknownOpIsSkippedWithItsReason) {
   const nbx::TempFolder folder;
-  const std::string file = folder.write(
-      "promotion.json", file_with(R"("ops_binary":{},"ops_reduction":{},"creation":{"zeros":"float32"},
+  const std::string file =
+      folder.write("promotion.json", file_with(R"("ops_binary":{},"ops_reduction":{},"creation":{"zeros":"float32"},
         "ops_unary":{"exp":{"int8":"float64","float16":null,"float64":"float64"},"unheard_of":{"int8":"int8"}})"));
   const PromotionReport report = check_promotion(file);
   EXPECT_EQ(report.passed, 2);
@@ -46,7 +47,8 @@ TEST(GoldenPromotion, AFileWithoutTheFormIsAnErrorNamingIt) {
   EXPECT_NAMES(refused("{}"), "default_dtype");
   EXPECT_NAMES(refused("[1]"), "broken.json");
   EXPECT_NAMES(refused(R"({"default_dtype":"float64"})"), "float64");
-  const std::string creation = R"x("ops_unary":{},"ops_binary":{},"ops_reduction":{},"creation":{"full(word)":"int64"})x";
+  const std::string creation =
+      R"x("ops_unary":{},"ops_binary":{},"ops_reduction":{},"creation":{"full(word)":"int64"})x";
   EXPECT_NAMES(refused(file_with(creation)), "word");
   nbx::error_text(nbx::Code::file, [&] { check_promotion(folder / "absent.json"); });
 }

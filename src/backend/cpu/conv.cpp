@@ -105,6 +105,20 @@ int64_t PackedConv::bytes() const {
 
 namespace {
 
+// y[at + i * stride] = values[i]
+void store_strided(const float* values, int64_t n, void* y, DType dtype, int64_t at, int64_t stride) {
+  if (dtype == DType::float32) {
+    float* to = static_cast<float*>(y) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = values[i];
+  } else if (dtype == DType::bfloat16) {
+    bfloat16_t* to = static_cast<bfloat16_t*>(y) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = to_bfloat16(values[i]);
+  } else {
+    float16_t* to = static_cast<float16_t*>(y) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = to_float16(values[i]);
+  }
+}
+
 // Everything but depthwise is a GEMM an image and group: weights (cout, cin * taps) x patches (cin * taps, pixels).
 Gemm gemm_of(const Conv& c, const PackedConv::Phase& phase) {
   const ConvGeometry& g = c.weights->geometry();
@@ -161,22 +175,15 @@ void implicit(Team& team, const Conv& c, const Dims3& out) {
     m.c_batch_stride = m.m * out_size;
 
     const auto scatter = [&](int64_t entry, int64_t m0, int64_t rows, int64_t n0, int64_t cols, const float* values) {
-      for (int64_t j = 0; j < cols; ++j) {
+      for (int64_t j = 0; j < cols;) {  // runs along the width
         const int64_t n = n0 + j, w = n % patches.out[2], row = n / patches.out[2];
         const int64_t h = row % patches.out[1], d = row / patches.out[1];
+        const int64_t run = std::min(cols - j, patches.out[2] - w);
         const int64_t at = ((d * g.stride[0] + phase.first[0]) * out[1] + h * g.stride[1] + phase.first[1]) * out[2] +
                            w * g.stride[2] + phase.first[2];
-        for (int64_t r = 0; r < rows; ++r) {
-          const int64_t to = (entry * m.m + m0 + r) * out_size + at;
-          const float v = values[r * kPanelCols + j];
-          if (c.y_dtype == DType::float32) {
-            static_cast<float*>(c.y)[to] = v;
-          } else if (c.y_dtype == DType::bfloat16) {
-            static_cast<bfloat16_t*>(c.y)[to] = to_bfloat16(v);
-          } else {
-            static_cast<float16_t*>(c.y)[to] = to_float16(v);
-          }
-        }
+        for (int64_t r = 0; r < rows; ++r)
+          store_strided(values + r * kPanelCols + j, run, c.y, c.y_dtype, (entry * m.m + m0 + r) * out_size + at, g.stride[2]);
+        j += run;
       }
     };
     const TileSink sink(scatter);

@@ -40,51 +40,51 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using VF = hn::Vec<D>;
 
+// The row with its padding, contiguous; one vector behind it may be overwritten.
 template <class T>
-void copy_row(const DepthwisePlane& p, const RowLayout& layout, const T* x, float* dst) {
+void pad_row(const DepthwisePlane& p, const RowLayout& layout, const T* x, float* dst) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  std::fill_n(dst, layout.stride, 0.0f);
   // Input columns [begin, end) have a place in the copy.
-  const int64_t begin = std::max<int64_t>(0, -p.pad_left), end = std::min(p.in_w, layout.stride - p.pad_left);
-  int64_t i = begin;
-  if (p.stride_w == 1) {
-    for (; i + lanes <= end; i += lanes) hn::StoreU(simd::load(d, x + i), d, dst + p.pad_left + i);
-  } else if (p.stride_w == 2 && std::is_same_v<T, float>) {
-    if (i < end && (i + p.pad_left) % 2 != 0) {
-      const int64_t c = i + p.pad_left;
-      dst[layout.piece + c / 2] = reinterpret_cast<const float*>(x)[i];
-      ++i;
-    }
-    for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      VF even, odd;
-      hn::LoadInterleaved2(d, reinterpret_cast<const float*>(x) + i, even, odd);
-      const int64_t at = (i + p.pad_left) / 2;
-      hn::StoreU(even, d, dst + at);
-      hn::StoreU(odd, d, dst + layout.piece + at);
-    }
-  }
-  for (; i < end; ++i) {
-    const int64_t c = i + p.pad_left;
-    float v;
-    if constexpr (std::is_same_v<T, float>) {
-      v = x[i];
-    } else {
-      v = to_float(x[i]);
-    }
-    dst[c % p.stride_w * layout.piece + c / p.stride_w] = v;
-  }
+  const int64_t begin = std::max<int64_t>(0, -p.pad_left);
+  const int64_t end = std::max(begin, std::min(p.in_w, layout.stride - p.pad_left));
+  std::fill_n(dst, p.pad_left + begin, 0.0f);
+  for (int64_t i = begin; i < end; i += lanes)
+    hn::StoreU(simd::load(d, x + i, static_cast<size_t>(end - i)), d, dst + p.pad_left + i);
+  std::fill(dst + p.pad_left + end, dst + layout.stride, 0.0f);
 }
 
+void sort_columns(const DepthwisePlane& p, const RowLayout& layout, const float* row, float* dst) {
+  if (p.stride_w == 2) {
+    const D d;
+    for (int64_t i = 0; i < layout.piece; i += static_cast<int64_t>(hn::Lanes(d))) {
+      VF even, odd;
+      hn::LoadInterleaved2(d, row + 2 * i, even, odd);
+      hn::StoreU(even, d, dst + i);
+      hn::StoreU(odd, d, dst + layout.piece + i);
+    }
+    return;
+  }
+  for (int64_t s = 0; s < p.stride_w; ++s)
+    for (int64_t i = 0; i < layout.piece; ++i) dst[s * layout.piece + i] = row[i * p.stride_w + s];
+}
+
+// room: a row and a vector
 template <class T>
-void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, int64_t rows, float* dst) {
+void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, int64_t rows, float* dst, float* room) {
   const int64_t first = row0 * p.stride_h - p.pad_top;
   for (int64_t r = 0; r < rows_seen(p, rows); ++r, dst += layout.stride) {
     const int64_t ih = first + r;
     if (ih < 0 || ih >= p.in_h) {
       std::fill_n(dst, layout.stride, 0.0f);
+      continue;
+    }
+    const T* x = static_cast<const T*>(p.x) + ih * p.in_w;
+    if (p.stride_w == 1) {
+      pad_row(p, layout, x, dst);
     } else {
-      copy_row(p, layout, static_cast<const T*>(p.x) + ih * p.in_w, dst);
+      pad_row(p, layout, x, room);
+      sort_columns(p, layout, room, dst);
     }
   }
 }
@@ -154,13 +154,14 @@ void depthwise_band_entry(const DepthwisePlane& p, float bias, int64_t row0, int
   const int64_t rows = row1 - row0, lanes = static_cast<int64_t>(hn::Lanes(D()));
   float* sums = scratch;
   float* copy = scratch + rows * layout.columns;
-  int64_t* tap_col = reinterpret_cast<int64_t*>(copy + rows_seen(p, rows) * layout.stride);
+  float* room = copy + rows_seen(p, rows) * layout.stride + 16;
+  int64_t* tap_col = reinterpret_cast<int64_t*>(room + layout.stride + 16);
   for (int64_t k = 0; k < p.kernel_w; ++k)
     tap_col[k] = k * p.dilation_w % p.stride_w * layout.piece + k * p.dilation_w / p.stride_w;
   switch (p.dtype) {
-    case DType::bfloat16: copy_rows<bfloat16_t>(p, layout, row0, rows, copy); break;
-    case DType::float16: copy_rows<float16_t>(p, layout, row0, rows, copy); break;
-    default: copy_rows<float>(p, layout, row0, rows, copy);
+    case DType::bfloat16: copy_rows<bfloat16_t>(p, layout, row0, rows, copy, room); break;
+    case DType::float16: copy_rows<float16_t>(p, layout, row0, rows, copy, room); break;
+    default: copy_rows<float>(p, layout, row0, rows, copy, room);
   }
   if (p.kernel_h == 3 && p.kernel_w == 3) return square<3>(p, layout, copy, tap_col, bias, rows, sums);
   if (p.kernel_h == 5 && p.kernel_w == 5) return square<5>(p, layout, copy, tap_col, bias, rows, sums);
@@ -184,7 +185,7 @@ namespace nbx {
 int64_t depthwise_sum_stride(int64_t out_w) { return (out_w + 15) / 16 * 16; }
 int64_t depthwise_scratch_floats(const DepthwisePlane& p, int64_t rows) {
   const RowLayout layout(p);
-  return rows * layout.columns + rows_seen(p, rows) * layout.stride + 2 * p.kernel_w;
+  return rows * layout.columns + (rows_seen(p, rows) + 1) * layout.stride + 32 + 2 * p.kernel_w;
 }
 HWY_EXPORT(depthwise_band_entry);
 void depthwise_band(const DepthwisePlane& p, float bias, int64_t row0, int64_t row1, float* scratch) {

@@ -26,18 +26,10 @@ template <class T>
 HWY_INLINE void copy_run(const T* src, int64_t n, float* dst) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) hn::StoreU(simd::load(d, src + j), d, dst + j);
-  if (j == n) return;
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  // 32-bit masked accesses are the hardware's here and never fault; bouncing short tails would cost more than the copy.
-  if constexpr (std::is_same_v<T, float>) {
-    const auto mask = hn::FirstN(d, static_cast<size_t>(n - j));
-    hn::BlendedStore(hn::MaskedLoad(mask, d, src + j), mask, d, dst + j);
-    return;
+  for (int64_t j = 0; j < n; j += lanes) {
+    const size_t left = static_cast<size_t>(n - j);
+    simd::store(d, simd::load(d, src + j, left), dst + j, left);
   }
-#endif
-  for (; j < n; ++j) dst[j] = one(src[j]);
 }
 
 // dst[i] = src[i * stride]

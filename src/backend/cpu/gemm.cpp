@@ -4,6 +4,7 @@
 #include "backend/cpu/gemm_kernels.h"
 #include "base/check.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -74,7 +75,8 @@ void pack_b_panel(const GemmKernels& kernels, const MatrixView& b, int64_t batch
 
 PackedA::PackedA(const MatrixView& a, int64_t m, int64_t k) : m_(m), k_(k) {
   const RowPanels panels(m);
-  block_ = FloatBlock(panels.total_padded() * k);
+  block_ = FloatBlock(panels.total_padded() * k + 16);  // GemmKernels::column reads whole vectors
+  std::fill_n(block_.data() + panels.total_padded() * k, 16, 0.0f);
   const FloatBlock room(kPanelRows * k);
   const GemmKernels kernels = gemm_kernels();
   for (int64_t p = 0; p < panels.count() && k > 0; ++p)
@@ -116,6 +118,8 @@ struct Cut {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+bool one_column(const Gemm& g) { return g.n == 1 && g.packed_a != nullptr && g.packed_b == nullptr; }
+
 Cut cut_work(const Gemm& g) {
   Cut c{};
   c.row_panels = RowPanels(g.m).count();
@@ -152,7 +156,7 @@ Cut cut_work(const Gemm& g) {
   c.b_floats = b_ready ? 0 : kPanelCols * c.k_step;
   c.room_floats = (a_ready ? 0 : kPanelRows * c.k_step);
   if (!b_ready && g.b_source == nullptr) c.room_floats = kPanelCols * c.k_step;
-  c.tile_floats = c.k_blocks > 1 ? c.col_step * c.row_step * kPanelRows * kPanelCols : 4 * kPanelRows * kPanelCols;
+  c.tile_floats = c.k_blocks > 1 || one_column(g) ? c.col_step * c.row_step * kPanelRows * kPanelCols : 4 * kPanelRows * kPanelCols;
   return c;
 }
 
@@ -168,6 +172,7 @@ class Run {
     const int64_t p0 = row_task * cut_.row_step, p1 = std::min(cut_.row_panels, p0 + cut_.row_step);
     const int64_t q0 = col_task * cut_.col_step, q1 = std::min(cut_.col_panels, q0 + cut_.col_step);
     if (p0 >= p1 || q0 >= q1) return;
+    if (one_column(g_)) return column_task(batch, p0, p1, scratch);
     float* a_block = scratch;
     float* b_block = a_block + round_16(cut_.a_floats);
     float* room = b_block + round_16(cut_.b_floats);
@@ -198,6 +203,30 @@ class Run {
   }
 
  private:
+  // n = 1 with packed A. Tiles lie one behind the other, 12 rows of 32 each, though one column counts.
+  void column_task(int64_t batch, int64_t p0, int64_t p1, float* scratch) const {
+    float* b_block = scratch + round_16(cut_.a_floats);
+    float* room = b_block + round_16(cut_.b_floats);
+    float* tiles = room + round_16(cut_.room_floats);
+    for (int64_t kb = 0; kb < cut_.k_blocks; ++kb) {
+      const int64_t k0 = kb * cut_.k_step, k1 = std::min(g_.k, k0 + cut_.k_step);
+      if (g_.b_source != nullptr) {
+        (*g_.b_source)(batch, k0, k1, 0, 1, 16, b_block);
+        for (int64_t k = 1; k < k1 - k0; ++k) b_block[k] = b_block[k * 16];
+      } else {
+        kernels_.widen(g_.b.data, g_.b.dtype, batch * g_.b.batch_stride + k0 * g_.b.row_stride, g_.b.row_stride, k1 - k0, b_block);
+      }
+      for (int64_t p = p0; p < p1;) {
+        const int64_t rows = panels_.padded(p);
+        const int64_t group = rows == kPanelRows ? std::max<int64_t>(1, std::min(p1, panels_.full) - p) : 1;
+        kernels_.column(left(batch, p, p0, k0, k1, nullptr), rows, g_.k * kPanelRows, group, b_block, k1 - k0,
+                        tiles + (p - p0) * kPanelRows * kPanelCols, kPanelRows * kPanelCols, kb > 0);
+        p += group;
+      }
+    }
+    for (int64_t p = p0; p < p1; ++p) finish(batch, p, 0, tiles + (p - p0) * kPanelRows * kPanelCols);
+  }
+
   // Few rows have few sums: several panels of a packed B at once keep the FMA units busy.
   int64_t together(int64_t p0, int64_t p1, int64_t q, int64_t q1) const {
     if (g_.packed_b == nullptr || p1 - p0 != 1) return 1;

@@ -121,12 +121,50 @@ void tile(int64_t rows, const float* a, int64_t ka, const float* b, int64_t widt
   }
 }
 
+// One column of B (fully connected layers on one pixel): vectors along the rows of a panel, P panels at once.
+template <int P>
+HWY_NOINLINE void column_of(const float* HWY_RESTRICT a, int64_t rows, int64_t a_step, const float* HWY_RESTRICT x, int64_t kc,
+                            float* HWY_RESTRICT out, int64_t out_step, bool add) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN float sums[HWY_MAX(kPanelRows, HWY_LANES(float)) + HWY_LANES(float)];
+  for (int64_t r0 = 0; r0 < rows; r0 += lanes) {
+    VF sum[P];
+    NBX_UNROLL
+    for (int p = 0; p < P; ++p) sum[p] = hn::Zero(d);
+    const float* at = a + r0;
+    for (int64_t k = 0; k < kc; ++k, at += rows) {
+      const VF v = hn::Set(d, x[k]);
+      NBX_UNROLL
+      for (int p = 0; p < P; ++p) sum[p] = hn::MulAdd(hn::LoadU(d, at + p * a_step), v, sum[p]);
+    }
+    const int64_t count = std::min(lanes, rows - r0);
+    NBX_UNROLL
+    for (int p = 0; p < P; ++p) {
+      hn::Store(sum[p], d, sums);
+      for (int64_t r = 0; r < count; ++r) {
+        float& to = out[p * out_step + (r0 + r) * kPanelCols];
+        to = add ? to + sums[r] : sums[r];
+      }
+    }
+  }
+}
+
+void column(const float* a, int64_t rows, int64_t a_step, int64_t panels, const float* x, int64_t kc, float* out, int64_t out_step,
+            bool add) {
+  int64_t p = 0;
+  for (; p + 8 <= panels; p += 8) column_of<8>(a + p * a_step, rows, a_step, x, kc, out + p * out_step, out_step, add);
+  for (; p + 4 <= panels; p += 4) column_of<4>(a + p * a_step, rows, a_step, x, kc, out + p * out_step, out_step, add);
+  for (; p < panels; ++p) column_of<1>(a + p * a_step, rows, a_step, x, kc, out + p * out_step, out_step, add);
+}
+
 int64_t tile_panels(int64_t rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
 
 }  // namespace
 
 void gemm_tile_entries(GemmKernels& table) {
   table.tile = tile;
+  table.column = column;
   table.tile_panels = tile_panels;
 }
 

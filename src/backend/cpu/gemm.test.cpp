@@ -143,7 +143,7 @@ void prove(const Case& c, bool all_threads = true) {
 
 TEST_P(GemmTest, OddSizesAreRightInEveryForm) {
   for (int64_t m : {1, 2, 3, 4, 5, 7, 9, 12, 13, 14, 17, 25, 31})
-    for (int64_t n : {1, 15, 16, 17, 32, 33, 49, 130})
+    for (int64_t n : {1, 2, 15, 16, 17, 32, 33, 49, 130})
       for (int64_t k : {1, 7, 64})
         for (How how : {How::strided, How::packed_b, How::packed_a, How::source}) {
           Case c{m, n, k};
@@ -190,6 +190,22 @@ TEST_P(GemmTest, BatchesUseTheirOwnMatrices) {
     prove(c);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(GemmTest, OneColumnOfALargeMatrix) {
+  for (How how : {How::packed_a, How::source, How::strided})
+    for (int64_t m : {11, 120, 146})
+      for (int64_t k : {40, 1100}) {
+        Case c{m, 1, k};
+        c.how = how;
+        c.b_dtype = k == 40 ? DType::bfloat16 : DType::float32;
+        c.row_bias = true;
+        prove(c);
+        if (HasFatalFailure()) return;
+      }
+  Case batched{30, 1, 20, 3};
+  batched.how = How::packed_a;
+  prove(batched);
 }
 
 TEST_P(GemmTest, HalfTypesAreWidenedWhilePackingAndRoundedOnce) {

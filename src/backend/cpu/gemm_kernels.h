@@ -64,6 +64,10 @@ struct GemmKernels {
   // out_step apart. rows: 1, 2, 3, 4, 6, 8, 12.
   void (*tile)(int64_t rows, const float* a, int64_t ka, const float* b, int64_t width, int64_t b_step, int64_t panels,
                int64_t kc, float* out, int64_t out_step, bool add);
+  // The same for one column: out[r * 32] = or += sum over k of a[k, r] x[k], for panels of 12 rows a_step floats apart whose
+  // tiles are out_step apart; reads up to 16 floats behind a panel.
+  void (*column)(const float* a, int64_t rows, int64_t a_step, int64_t panels, const float* x, int64_t kc, float* out,
+                 int64_t out_step, bool add);
   int64_t (*tile_panels)(int64_t rows);  // how many B panels at once hide the latency
   void (*finish)(const FinishTile& f);
   // dst[i] = float(src[i * stride]), i in [0, n)

@@ -41,6 +41,14 @@ template <class D>
 using V = hn::Vec<D>;
 
 // The target's own conversions of float16 (F16C, NEON) handle subnormals, infinities and quiet NaNs and round to nearest even.
+// Masked accesses of 32 and 64-bit lanes are the hardware's there and never fault; a bounced tail costs a call of memcpy.
+#undef NBX_SIMD_HAS_MASKS
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#define NBX_SIMD_HAS_MASKS 1
+#else
+#define NBX_SIMD_HAS_MASKS 0
+#endif
+
 #undef NBX_SIMD_HAS_F16
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
 #define NBX_SIMD_HAS_F16 1
@@ -77,6 +85,9 @@ HWY_INLINE V<D> load(D d, const float16_t* p) {
 template <class D, class T>
 HWY_INLINE V<D> load(D d, const T* p, size_t left) {
   if (HWY_LIKELY(left >= hn::Lanes(d))) return load(d, p);
+#if NBX_SIMD_HAS_MASKS
+  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, hn::TFromD<D>>) return hn::MaskedLoad(hn::FirstN(d, left), d, p);
+#endif
   T row[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)] = {};
   std::memcpy(row, p, left * sizeof(T));
   return load(d, static_cast<const T*>(row));
@@ -117,6 +128,9 @@ HWY_INLINE void store(D d, V<D> v, float16_t* p) {
 template <class D, class T>
 HWY_INLINE void store(D d, V<D> v, T* p, size_t left) {
   if (HWY_LIKELY(left >= hn::Lanes(d))) return store(d, v, p);
+#if NBX_SIMD_HAS_MASKS
+  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, hn::TFromD<D>>) return hn::BlendedStore(v, hn::FirstN(d, left), d, p);
+#endif
   T row[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
   store(d, v, static_cast<T*>(row));
   std::memcpy(p, row, left * sizeof(T));

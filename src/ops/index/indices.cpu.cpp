@@ -18,11 +18,16 @@ constexpr int64_t kIndexGrain = 16384;
 
 int64_t index_at(const void* data, DType dtype, int64_t i) {
   switch (dtype) {
-    case DType::int64: return static_cast<const int64_t*>(data)[i];
-    case DType::int32: return static_cast<const int32_t*>(data)[i];
-    case DType::int16: return static_cast<const int16_t*>(data)[i];
-    case DType::int8: return static_cast<const int8_t*>(data)[i];
-    default: return static_cast<const uint8_t*>(data)[i];
+    case DType::int64:
+      return static_cast<const int64_t*>(data)[i];
+    case DType::int32:
+      return static_cast<const int32_t*>(data)[i];
+    case DType::int16:
+      return static_cast<const int16_t*>(data)[i];
+    case DType::int8:
+      return static_cast<const int8_t*>(data)[i];
+    default:
+      return static_cast<const uint8_t*>(data)[i];
   }
 }
 
@@ -65,8 +70,8 @@ void read_one(const T* from, const IndexSource& s, int64_t begin, int64_t end, i
 bool is_index(DType dtype) { return dtype == DType::int64 || dtype == DType::int32; }
 
 void require_index(const Args& a, const Meta& index, const char* param, bool narrow) {
-  require(is_index(index.dtype) || (narrow && (index.dtype == DType::uint8 || index.dtype == DType::int8 ||
-                                               index.dtype == DType::int16)),
+  require(is_index(index.dtype) ||
+              (narrow && (index.dtype == DType::uint8 || index.dtype == DType::int8 || index.dtype == DType::int16)),
           Code::dtype, "{}: {} must be int32 or int64, not {}", a.op(), param, name(index.dtype));
 }
 
@@ -81,11 +86,16 @@ void IndexReader::read(const Run& r, int64_t* values) const {
     const void* data = r.in<std::byte>(s.operand);
     parallel_rows(r.team, count, kIndexGrain, [&](int64_t begin, int64_t end) {
       switch (s.dtype) {
-        case DType::int64: return read_one(static_cast<const int64_t*>(data), s, begin, end, values, bad);
-        case DType::int32: return read_one(static_cast<const int32_t*>(data), s, begin, end, values, bad);
-        case DType::int16: return read_one(static_cast<const int16_t*>(data), s, begin, end, values, bad);
-        case DType::int8: return read_one(static_cast<const int8_t*>(data), s, begin, end, values, bad);
-        default: return read_one(static_cast<const uint8_t*>(data), s, begin, end, values, bad);
+        case DType::int64:
+          return read_one(static_cast<const int64_t*>(data), s, begin, end, values, bad);
+        case DType::int32:
+          return read_one(static_cast<const int32_t*>(data), s, begin, end, values, bad);
+        case DType::int16:
+          return read_one(static_cast<const int16_t*>(data), s, begin, end, values, bad);
+        case DType::int8:
+          return read_one(static_cast<const int8_t*>(data), s, begin, end, values, bad);
+        default:
+          return read_one(static_cast<const uint8_t*>(data), s, begin, end, values, bad);
       }
     });
     if (const int64_t at = bad.load(); at != kNone) out_of_range(*this, s, at, index_at(data, s.dtype, at));
@@ -183,8 +193,10 @@ Bound bind_gather(const GatherSpec& spec) {
           if (p.place_step == 0) {
             from += *v * pace;
             if (p.base_step == 1) {
-              if (n < 16) for (int64_t i = 0; i < n; ++i) to[i] = from[i];
-              else std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+              if (n < 16)
+                for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+              else
+                std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
             } else {
               for (int64_t i = 0; i < n; ++i) to[i] = from[i * p.base_step];
             }

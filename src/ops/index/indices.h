@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two engines of the family. Indices are read once a launch: checked, wrapped where the op wraps, widened to int64 in
-// the workspace. Then every op is one walk: out[i] = x[base(i) + index(i) * pace], or the same the other way round.
+// The two engines of the family. Indices are read once a launch: checked, wrapped where the op wraps, widened to int64
+// in the workspace. Then every op is one walk: out[i] = x[base(i) + index(i) * pace], or the same the other way round.
 #pragma once
 #include <array>
 #include <functional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/declare.h"
+#include "ops/shape/views.h"
 
 namespace nbx {
 
@@ -17,20 +18,20 @@ namespace nbx {
 struct IndexSource {
   int operand = -1;
   DType dtype = DType::int64;
-  Shape shape;            // for the position in messages
+  Shape shape;  // for the position in messages
   int64_t extent = 0;
-  int64_t pace = 1;       // with several sources: what one step of this one adds to the offset
-  Strides strides;        // with several sources: reads the operand as one of the common shape
-  int64_t first = 0;      // with several sources: the operand's first element
-  bool wrap = false;      // negative indices count from the end
-  std::string what;       // "dim 1"
+  int64_t pace = 1;   // with several sources: what one step of this one adds to the offset
+  Strides strides;    // with several sources: reads the operand as one of the common shape
+  int64_t first = 0;  // with several sources: the operand's first element
+  bool wrap = false;  // negative indices count from the end
+  std::string what;   // "dim 1"
 };
 
 // How a launch gets its index values: one source, or several added up, and a base for each position (batched GatherND).
 struct IndexReader {
   std::string op;
   std::vector<IndexSource> sources;
-  Shape shape;                                   // of the values, row-major
+  Shape shape;  // of the values, row-major
   int64_t count = 0;
   std::shared_ptr<const std::vector<int64_t>> fixed;  // known when bound; then there are no sources
 
@@ -62,17 +63,17 @@ enum class Reduce { assign, add, mul, max, min };
 struct ScatterSpec {
   IndexReader index;
   DType dtype = DType::float32;
-  int64_t numel = 0;       // of the target, which starts as a copy of operand `self`
+  int64_t numel = 0;  // of the target, which starts as a copy of operand `self`
   int self = 0;
-  int source = -1;         // operand, or -1: `constant`
+  int source = -1;  // operand, or -1: `constant`
   std::array<std::byte, 16> constant{};
   int64_t pace = 1;
   Shape walk;
   int64_t dim = 0, ordered_dims = 1;
   Strides places, base, from;  // into values, target, source
   Reduce reduce = Reduce::assign;
-  bool mean = false;           // with add: divide by the number of sources
-  bool include_self = true;    // else a target that is met starts from nothing
+  bool mean = false;                  // with add: divide by the number of sources
+  bool include_self = true;           // else a target that is met starts from nothing
   Scalar alpha = Scalar{int64_t{1}};  // with add
 };
 Bound bind_scatter(const ScatterSpec& spec);
@@ -85,13 +86,28 @@ using GatherFn = GatherSpec (*)(const Args&);
 template <GatherFn spec>
 Kernel gather_kernel() {
   Kernel k = cpu("gather_cpu", [](const Args& a, const Metas& outputs) {
-    if (outputs[0].numel() == 0) return Bound([reader = spec(a).index](const Run& r) {
-      reader.read(r, reinterpret_cast<int64_t*>(r.workspace));  // still checked
-    });
+    if (outputs[0].numel() == 0)
+      return Bound([reader = spec(a).index](const Run& r) {
+        reader.read(r, reinterpret_cast<int64_t*>(r.workspace));  // still checked
+      });
     return bind_gather(spec(a));
   });
   k.workspace = [](const Args& a) { return spec(a).index.bytes(); };
   return k;
+}
+// What the gather ops of the family declare beside schema, infer, oracle and samples.
+template <GatherFn spec>
+OpDecl gather_op(std::string schema, InferFn infer, OracleFn oracle, SamplesFn samples) {
+  OpDecl op = movement_op(std::move(schema), infer, {gather_kernel<spec>()}, oracle, samples);
+  op.cost = [](const Args& a, const Metas& outputs) {
+    Cost c = copy_cost(a, outputs);
+    c.read = c.written;  // what is picked, and the indices; not all of x
+    for (const IndexSource& s : spec(a).index.sources)
+      if (s.operand >= 0) c.read += a.operands()[static_cast<size_t>(s.operand)].bytes();
+    c.workspace = spec(a).index.bytes();
+    return c;
+  };
+  return op;
 }
 using ScatterFn = ScatterSpec (*)(const Args&);
 template <ScatterFn spec>
@@ -101,7 +117,17 @@ Kernel scatter_kernel() {
   return k;
 }
 
-// Elements of different dtypes as numbers, for oracles.
-Tensor widened(const Tensor& t);
+template <ScatterFn spec>
+OpDecl scatter_op(std::string schema, InferFn infer, OracleFn oracle, SamplesFn samples) {
+  OpDecl op = movement_op(std::move(schema), infer, {scatter_kernel<spec>()}, oracle, samples);
+  op.cost = [](const Args& a, const Metas& outputs) {
+    const ScatterSpec s = spec(a);
+    Cost c = copy_cost(a, outputs);
+    c.workspace = scatter_workspace(s);
+    if (s.reduce != Reduce::assign) c.flops = numel(s.walk);
+    return c;
+  };
+  return op;
+}
 
 }  // namespace nbx

@@ -28,7 +28,8 @@ TEST(Indices, TheFirstOneOutOfRangeIsNamedForAnyNumberOfThreads) {
 }
 
 TEST(Indices, AreCheckedEvenWhenTheSlicesAreEmpty) {
-  const std::string text = error_of("aten::index_select", {Tensor::empty({3, 0}, DType::float32), val(0), Tensor::of<int64_t>({1}, {3})}, 1);
+  const std::string text =
+      error_of("aten::index_select", {Tensor::empty({3, 0}, DType::float32), val(0), Tensor::of<int64_t>({1}, {3})}, 1);
   EXPECT_NE(text.find("index 3"), std::string::npos) << text;
 }
 

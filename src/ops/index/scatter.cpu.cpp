@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scatter engine. The dim along which two sources may meet is walked in order by one thread; everything else is shared
-// out. So duplicates are decided by source order, whatever the number of threads.
+// The scatter engine. The dim along which two sources may meet is walked in order by one thread; everything else is
+// shared out. So duplicates are decided by source order, whatever the number of threads.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -45,11 +45,14 @@ void assign_line(const Line& l) {
 }
 
 template <class T>
-using Sum = std::conditional_t<sizeof(T) <= 2 && !std::is_integral_v<T>, float, T>;  // half and float8 add up in float32
+using Sum =
+    std::conditional_t<sizeof(T) <= 2 && !std::is_integral_v<T>, float, T>;  // half and float8 add up in float32
 template <class T>
 Sum<T> load(T v) {
-  if constexpr (std::is_same_v<Sum<T>, T>) return v;
-  else return to_float(v);
+  if constexpr (std::is_same_v<Sum<T>, T>)
+    return v;
+  else
+    return to_float(v);
 }
 
 template <Reduce op, class A>
@@ -60,7 +63,8 @@ A combined(A old, A fresh, A alpha) {
   } else if constexpr (op == Reduce::add) {
     if constexpr (std::is_integral_v<A>) {  // wraps, as ATen's
       using U = std::make_unsigned_t<A>;
-      return static_cast<A>(static_cast<U>(static_cast<U>(old) + static_cast<U>(static_cast<U>(fresh) * static_cast<U>(alpha))));
+      return static_cast<A>(
+          static_cast<U>(static_cast<U>(old) + static_cast<U>(static_cast<U>(fresh) * static_cast<U>(alpha))));
     } else {
       if (alpha == A(1)) return old + fresh;  // a complex product with 1 would make NaN of an infinity
       return old + fresh * alpha;
@@ -98,14 +102,19 @@ void reduce_line(const Line& l) {
 template <class T>
 LineFn reducing(Reduce op) {
   if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    require(op == Reduce::add || op == Reduce::mul, Code::dtype, "complex numbers have no order: amax and amin are not defined");
+    require(op == Reduce::add || op == Reduce::mul, Code::dtype,
+            "complex numbers have no order: amax and amin are not defined");
     return op == Reduce::add ? reduce_line<T, Reduce::add> : reduce_line<T, Reduce::mul>;
   } else {
     switch (op) {
-      case Reduce::add: return reduce_line<T, Reduce::add>;
-      case Reduce::mul: return reduce_line<T, Reduce::mul>;
-      case Reduce::max: return reduce_line<T, Reduce::max>;
-      default: return reduce_line<T, Reduce::min>;
+      case Reduce::add:
+        return reduce_line<T, Reduce::add>;
+      case Reduce::mul:
+        return reduce_line<T, Reduce::mul>;
+      case Reduce::max:
+        return reduce_line<T, Reduce::max>;
+      default:
+        return reduce_line<T, Reduce::min>;
     }
   }
 }
@@ -113,22 +122,38 @@ LineFn reducing(Reduce op) {
 template <class Fn>
 auto with_type(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::float16: return fn(float16_t{});
-    case DType::bfloat16: return fn(bfloat16_t{});
-    case DType::float32: return fn(float{});
-    case DType::float64: return fn(double{});
-    case DType::int8: return fn(int8_t{});
-    case DType::int16: return fn(int16_t{});
-    case DType::int32: return fn(int32_t{});
-    case DType::int64: return fn(int64_t{});
-    case DType::uint8: return fn(uint8_t{});
-    case DType::uint16: return fn(uint16_t{});
-    case DType::uint32: return fn(uint32_t{});
-    case DType::uint64: return fn(uint64_t{});
-    case DType::bool_: return fn(false);
-    case DType::complex64: return fn(std::complex<float>{});
-    case DType::complex128: return fn(std::complex<double>{});
-    default: fail(Code::dtype, "scatter: {} has no sums", name(dtype));
+    case DType::float16:
+      return fn(float16_t{});
+    case DType::bfloat16:
+      return fn(bfloat16_t{});
+    case DType::float32:
+      return fn(float{});
+    case DType::float64:
+      return fn(double{});
+    case DType::int8:
+      return fn(int8_t{});
+    case DType::int16:
+      return fn(int16_t{});
+    case DType::int32:
+      return fn(int32_t{});
+    case DType::int64:
+      return fn(int64_t{});
+    case DType::uint8:
+      return fn(uint8_t{});
+    case DType::uint16:
+      return fn(uint16_t{});
+    case DType::uint32:
+      return fn(uint32_t{});
+    case DType::uint64:
+      return fn(uint64_t{});
+    case DType::bool_:
+      return fn(false);
+    case DType::complex64:
+      return fn(std::complex<float>{});
+    case DType::complex128:
+      return fn(std::complex<double>{});
+    default:
+      fail(Code::dtype, "scatter: {} has no sums", name(dtype));
   }
 }
 
@@ -210,15 +235,22 @@ struct Nest {
   bool empty() const { return rows_of(before) == 0 || n == 0 || rows_after == 0 || line == 0; }
 
   // Every source once: those of one target in order. `size`: bytes of a target; `step`: of a source.
-  void run(Team& team, LineFn fn, const int64_t* values, int64_t pace, std::byte* to, int64_t size, const std::byte* source,
-           int64_t step, bool constant, const void* alpha) const {
+  void run(Team& team, LineFn fn, const int64_t* values, int64_t pace, std::byte* to, int64_t size,
+           const std::byte* source, int64_t step, bool constant, const void* alpha) const {
     if (empty()) return;
     parallel_rows(team, rows_of(before) * pieces, grain, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t first = unit % pieces * piece;
         const At start = add({first * line_places, first * line_base, first * line_from}, before, unit / pieces);
-        Line l{nullptr, nullptr, nullptr, pace, line_places, line_base, constant ? 0 : line_from,
-               std::min(piece, line - first), alpha};
+        Line l{nullptr,
+               nullptr,
+               nullptr,
+               pace,
+               line_places,
+               line_base,
+               constant ? 0 : line_from,
+               std::min(piece, line - first),
+               alpha};
         for (int64_t k = 0; k < n; ++k) {
           const At middle = add(start, ordered, k);
           for (int64_t row = 0; row < rows_after; ++row) {
@@ -270,9 +302,7 @@ struct Room {
 
 }  // namespace
 
-DType accumulator(DType dtype) {
-  return is_floating(dtype) && itemsize(dtype) <= 2 ? DType::float32 : dtype;
-}
+DType accumulator(DType dtype) { return is_floating(dtype) && itemsize(dtype) <= 2 ? DType::float32 : dtype; }
 
 int64_t scatter_workspace(const ScatterSpec& spec) { return Room(spec).total; }
 

@@ -16,12 +16,18 @@ struct Item16 {
 template <class Fn>
 void with_item(int itemsize, Fn&& fn) {
   switch (itemsize) {
-    case 1: return fn(uint8_t{});
-    case 2: return fn(uint16_t{});
-    case 4: return fn(uint32_t{});
-    case 8: return fn(uint64_t{});
-    case 16: return fn(Item16{});
-    default: throw Error(Code::internal, "no item of " + std::to_string(itemsize) + " bytes");
+    case 1:
+      return fn(uint8_t{});
+    case 2:
+      return fn(uint16_t{});
+    case 4:
+      return fn(uint32_t{});
+    case 8:
+      return fn(uint64_t{});
+    case 16:
+      return fn(Item16{});
+    default:
+      throw Error(Code::internal, "no item of " + std::to_string(itemsize) + " bytes");
   }
 }
 

@@ -55,7 +55,8 @@ StridedCopy StridedCopy::dense(int64_t count, int itemsize) {
   return StridedCopy(Shape{count}, Strides{1}, Strides{1}, itemsize);
 }
 
-StridedCopy::StridedCopy(const Shape& shape, const Strides& from, const Strides& to, int itemsize) : itemsize_(itemsize) {
+StridedCopy::StridedCopy(const Shape& shape, const Strides& from, const Strides& to, int itemsize)
+    : itemsize_(itemsize) {
   const Loops loops = coalesce(shape, {to, from});
   if (loops.numel == 0) return;
   const int64_t dims = static_cast<int64_t>(loops.shape.size());
@@ -148,9 +149,8 @@ void StridedCopy::operator()(const void* from, void* to, Team& team) const {
       }
     }
   };
-  parallel_rows(team, units, grain_, [&](int64_t begin, int64_t end) {
-    with_item(itemsize_, [&](auto item) { range(item, begin, end); });
-  });
+  parallel_rows(team, units, grain_,
+                [&](int64_t begin, int64_t end) { with_item(itemsize_, [&](auto item) { range(item, begin, end); }); });
 }
 
 }  // namespace nbx

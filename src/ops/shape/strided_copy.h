@@ -8,8 +8,8 @@
 namespace nbx {
 
 // Planned once from shapes and strides (elements), run many times on addresses. The destination's elements must be
-// disjoint and must not overlap the source; the source may overlap itself. Runs without allocating; its partition depends
-// on the problem alone.
+// disjoint and must not overlap the source; the source may overlap itself. Runs without allocating; its partition
+// depends on the problem alone.
 class StridedCopy {
  public:
   StridedCopy() = default;
@@ -24,14 +24,14 @@ class StridedCopy {
 
   Kind kind_ = Kind::nothing;
   int itemsize_ = 1;
-  Ints outer_;             // extents of all dims but the inner one (tiles: but the inner two)
-  Strides from_, to_;      // of the outer dims
-  int64_t rows_ = 1;       // product of outer_
-  int64_t inner_ = 1;      // extent of the inner dim, whose destination is dense where possible
+  Ints outer_;         // extents of all dims but the inner one (tiles: but the inner two)
+  Strides from_, to_;  // of the outer dims
+  int64_t rows_ = 1;   // product of outer_
+  int64_t inner_ = 1;  // extent of the inner dim, whose destination is dense where possible
   int64_t from_step_ = 1, to_step_ = 1;
-  int64_t segment_ = 1;    // a long inner dim is cut into pieces of this many elements
+  int64_t segment_ = 1;  // a long inner dim is cut into pieces of this many elements
   int64_t segments_ = 1;
-  int64_t grain_ = 1;      // units (row segments, tiles) a chunk
+  int64_t grain_ = 1;                   // units (row segments, tiles) a chunk
   int64_t across_ = 1, across_to_ = 0;  // tiles: the dim along which the source is dense
   int64_t across_tiles_ = 1;
 };

@@ -16,7 +16,8 @@ namespace nbx {
 namespace {
 
 // Element by element, in the order of the indices.
-void slow_copy(const Shape& shape, const Strides& from, const Strides& to, int size, const std::byte* source, std::byte* target) {
+void slow_copy(const Shape& shape, const Strides& from, const Strides& to, int size, const std::byte* source,
+               std::byte* target) {
   each_index(shape, [&](const Ints& i) {
     int64_t f = 0, t = 0;
     for (size_t d = 0; d < i.size(); ++d) {
@@ -105,7 +106,7 @@ TEST(Views, TheKernelMakesTheSameElementsDenseWhenAnAliasIsNotWanted) {
       }
       for (const Meta& m : args.operands()) in.push_back(m.known.raw());
       Team team(2);
-      op->kernels[0].bind(args, outputs)(Run{in.data(), out.data(), nullptr, team});
+      op->kernels[0].bind(args, outputs)(nbx::Run{in.data(), out.data(), nullptr, team});
       for (size_t i = 0; i < views.size(); ++i) EXPECT_TRUE(same_bits(views[i], dense[i])) << op->parsed.full_name();
       ++checked;
     }

@@ -41,8 +41,8 @@ Bound bind_moves(const Args& args, const std::vector<Move>& moves) {
   std::vector<Bytes> plan;
   for (const Move& m : moves) {
     const int size = itemsize(args.operands()[static_cast<size_t>(m.operand)].dtype);
-    plan.push_back({m.operand, m.output, m.from * size, m.to * size,
-                    StridedCopy(m.shape, m.from_strides, m.to_strides, size)});
+    plan.push_back(
+        {m.operand, m.output, m.from * size, m.to * size, StridedCopy(m.shape, m.from_strides, m.to_strides, size)});
   }
   return [plan = std::move(plan)](const Run& r) {
     for (const Bytes& b : plan) b.copy(r.in<std::byte>(b.operand) + b.from, r.out<std::byte>(b.output) + b.to, r.team);

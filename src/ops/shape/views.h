@@ -45,8 +45,8 @@ OpDecl movement_op(std::string schema, InferFn infer, std::vector<Kernel> kernel
 // An op that answers with an alias where it can.
 template <InferFn infer>
 OpDecl view_op(std::string schema, OracleFn oracle, SamplesFn samples) {
-  OpDecl op = movement_op(std::move(schema), infer, {cpu("strided_copy_cpu", bind_view<infer>, /*strided=*/true)}, oracle,
-                          samples);
+  OpDecl op = movement_op(std::move(schema), infer, {cpu("strided_copy_cpu", bind_view<infer>, /*strided=*/true)},
+                          oracle, samples);
   op.flags = kView;
   return op;
 }

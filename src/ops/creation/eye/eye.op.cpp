@@ -28,12 +28,14 @@ Bound bind(const Args& a, const Metas& outputs) {
   const auto one = item_bytes(Scalar{int64_t{1}}, out.dtype);
   return [=](const Run& r) {
     const int64_t bytes = columns * size;
-    parallel_rows(r.team, rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, bytes)), [&](int64_t begin, int64_t end) {
-      std::byte* to = r.out<std::byte>(0) + begin * bytes;
-      std::memset(to, 0, static_cast<size_t>((end - begin) * bytes));
-      for (int64_t i = begin; i < end; ++i, to += bytes)
-        if (k < columns - i && k >= -i) std::memcpy(to + (i + k) * size, one.data(), static_cast<size_t>(size));
-    });
+    parallel_rows(r.team, rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, bytes)),
+                  [&](int64_t begin, int64_t end) {
+                    std::byte* to = r.out<std::byte>(0) + begin * bytes;
+                    std::memset(to, 0, static_cast<size_t>((end - begin) * bytes));
+                    for (int64_t i = begin; i < end; ++i, to += bytes)
+                      if (k < columns - i && k >= -i)
+                        std::memcpy(to + (i + k) * size, one.data(), static_cast<size_t>(size));
+                  });
   };
 }
 
@@ -42,7 +44,8 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>&) {
   const Meta out = infer(a)[0];
   const int64_t k = a.schema().find("k") >= 0 ? a.integer("k") : 0;
   std::vector<int64_t> values;
-  each_index(out.shape, [&](const Ints& i) { values.push_back(static_cast<double>(i[1] - i[0]) == static_cast<double>(k)); });
+  each_index(out.shape,
+             [&](const Ints& i) { values.push_back(static_cast<double>(i[1] - i[0]) == static_cast<double>(k)); });
   return {Tensor::of<int64_t>(out.shape, values).to(out.dtype)};
 }
 
@@ -76,20 +79,34 @@ OpDecl op(const char* schema, SamplesFn samples) {
 
 DType onnx_dtype(Importing& node, int64_t code) {
   switch (code) {
-    case 1: return DType::float32;
-    case 2: return DType::uint8;
-    case 3: return DType::int8;
-    case 4: return DType::uint16;
-    case 5: return DType::int16;
-    case 6: return DType::int32;
-    case 7: return DType::int64;
-    case 9: return DType::bool_;
-    case 10: return DType::float16;
-    case 11: return DType::float64;
-    case 12: return DType::uint32;
-    case 13: return DType::uint64;
-    case 16: return DType::bfloat16;
-    default: node.unsupported("EyeLike with dtype " + std::to_string(code));
+    case 1:
+      return DType::float32;
+    case 2:
+      return DType::uint8;
+    case 3:
+      return DType::int8;
+    case 4:
+      return DType::uint16;
+    case 5:
+      return DType::int16;
+    case 6:
+      return DType::int32;
+    case 7:
+      return DType::int64;
+    case 9:
+      return DType::bool_;
+    case 10:
+      return DType::float16;
+    case 11:
+      return DType::float64;
+    case 12:
+      return DType::uint32;
+    case 13:
+      return DType::uint64;
+    case 16:
+      return DType::bfloat16;
+    default:
+      node.unsupported("EyeLike with dtype " + std::to_string(code));
   }
 }
 void import_eye_like(Importing& node) {
@@ -101,10 +118,10 @@ void import_eye_like(Importing& node) {
 
 namespace decls {
 Decls eye() {
-  Decls out = {op<nbx::eye>("aten::eye(int n, *, ScalarType? dtype=None) -> Tensor", eye_samples),
-               op<nbx::eye>("aten::eye.m(int n, int m, *, ScalarType? dtype=None) -> Tensor", eye_m_samples),
-               op<eye_like>("custom::eye_like(Tensor self, int k=0, *, ScalarType? dtype=None) -> Tensor",
-                            eye_like_samples)};
+  Decls out = {
+      op<nbx::eye>("aten::eye(int n, *, ScalarType? dtype=None) -> Tensor", eye_samples),
+      op<nbx::eye>("aten::eye.m(int n, int m, *, ScalarType? dtype=None) -> Tensor", eye_m_samples),
+      op<eye_like>("custom::eye_like(Tensor self, int k=0, *, ScalarType? dtype=None) -> Tensor", eye_like_samples)};
   out[2].imports = {{"EyeLike", import_eye_like, 9}};
   out[2].source = "ONNX EyeLike";
   return out;

@@ -56,12 +56,12 @@ Metas like(const Args& a) {
   const Meta& x = a.tensor("self");
   return {Meta(a.optional_dtype("dtype").value_or(x.dtype), x.shape)};
 }
-Metas fresh(const Args& a) {
-  return {Meta(a.optional_dtype("dtype").value_or(a.tensor("self").dtype), size_of(a))};
-}
+Metas fresh(const Args& a) { return {Meta(a.optional_dtype("dtype").value_or(a.tensor("self").dtype), size_of(a))}; }
 Metas fill(const Args& a) { return {a.tensor("self").like()}; }
 
-Bound bind(const Args& a, const Metas& outputs) { return bind_filling(outputs[0], item_bytes(value_of(a), outputs[0].dtype)); }
+Bound bind(const Args& a, const Metas& outputs) {
+  return bind_filling(outputs[0], item_bytes(value_of(a), outputs[0].dtype));
+}
 
 // fill.Tensor: the value is read when it runs.
 Metas fill_tensor(const Args& a) {
@@ -162,11 +162,15 @@ OpDecl op(const char* schema, SamplesFn samples) {
 // ONNX ConstantOfShape: a tensor attribute of one element; float32 0 when absent.
 void import_constant_of_shape(Importing& node) {
   const Tensor value = node.has("value") ? node.tensor("value") : Tensor::zeros({1}, DType::float32);
-  if (value.numel() != 1) node.unsupported("ConstantOfShape with a value of " + std::to_string(value.numel()) + " elements");
+  if (value.numel() != 1)
+    node.unsupported("ConstantOfShape with a value of " + std::to_string(value.numel()) + " elements");
   Value fill;
-  if (is_floating(value.dtype())) fill = value.item();
-  else if (value.dtype() == DType::bool_) fill = value.item_int() != 0;
-  else fill = value.item_int();
+  if (is_floating(value.dtype()))
+    fill = value.item();
+  else if (value.dtype() == DType::bool_)
+    fill = value.item_int() != 0;
+  else
+    fill = value.item_int();
   node.output(0, node.emit("aten::full", {FromTensor{node.input(0)}, fill}, {{"dtype", value.dtype()}}));
 }
 // Inference: the data passes, the mask keeps everything.
@@ -176,11 +180,11 @@ void import_dropout(Importing& node) {
     if (!training) node.unsupported("Dropout whose training_mode is not a constant");
     if (training->item_int() != 0) node.unsupported("Dropout with training_mode true");
   }
-  if (node.wants_output(0)) node.output(0, node.emit("aten::detach", {node.input(0)}));
+  if (node.wants_output(0)) node.output(0, node.emit("aten::alias", {node.input(0)}));
   if (node.wants_output(1))
-    node.output(1, node.emit("aten::ones_like", {node.input(0)}, {{"dtype", node.opset() < 10 && node.dtype(node.input(0))
-                                                                                ? *node.dtype(node.input(0))
-                                                                                : DType::bool_}}));
+    node.output(1, node.emit("aten::ones_like", {node.input(0)},
+                             {{"dtype", node.opset() < 10 && node.dtype(node.input(0)) ? *node.dtype(node.input(0))
+                                                                                       : DType::bool_}}));
 }
 
 }  // namespace
@@ -196,7 +200,8 @@ Decls full() {
       op<like>("aten::zeros_like(Tensor self, *, ScalarType? dtype=None) -> Tensor", like_samples),
       op<like>("aten::ones_like(Tensor self, *, ScalarType? dtype=None) -> Tensor", like_samples),
       op<like>("aten::empty_like(Tensor self, *, ScalarType? dtype=None) -> Tensor", like_samples),
-      op<like>("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor", full_like_samples),
+      op<like>("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor",
+               full_like_samples),
       op<fresh>("aten::new_zeros(Tensor self, int[] size, *, ScalarType? dtype=None) -> Tensor", new_samples),
       op<fresh>("aten::new_ones(Tensor self, int[] size, *, ScalarType? dtype=None) -> Tensor", new_samples),
       op<fresh>("aten::new_empty(Tensor self, int[] size, *, ScalarType? dtype=None) -> Tensor", new_samples),

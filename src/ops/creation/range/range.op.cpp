@@ -22,7 +22,8 @@ struct Span {
 };
 
 int64_t counted(const Args& a, double start, double end, double step) {
-  require(std::isfinite(start) && std::isfinite(end), Code::value, "{}: start {} and end {} must be finite", a.op(), start, end);
+  require(std::isfinite(start) && std::isfinite(end), Code::value, "{}: start {} and end {} must be finite", a.op(),
+          start, end);
   const double count = std::ceil((end - start) / step);
   require(count < 9.2e18, Code::shape, "{}: from {} to {} by {} has too many elements", a.op(), start, end, step);
   return static_cast<int64_t>(std::max(count, 0.0));
@@ -48,13 +49,14 @@ Span arange_span(const Args& a) {
   s.integral = is_integral(s.dtype);
   require(s.step != 0, Code::value, "arange: step is 0");
   const double last = end.as_double();
-  require(s.step > 0 ? last >= s.start : last <= s.start, Code::value, "arange: from {} to {} is against the sign of step {}",
-          s.start, last, s.step);
+  require(s.step > 0 ? last >= s.start : last <= s.start, Code::value,
+          "arange: from {} to {} is against the sign of step {}", s.start, last, s.step);
   if (whole) {
     // In integers, so that spans beyond 2^53 count right.
     const __int128 distance = static_cast<__int128>(end.as_int()) - s.first;
     const __int128 count = (distance + s.pace + (s.pace > 0 ? -1 : 1)) / s.pace;
-    require(count <= INT64_MAX, Code::shape, "arange: from {} to {} by {} has too many elements", s.first, end.as_int(), s.pace);
+    require(count <= INT64_MAX, Code::shape, "arange: from {} to {} by {} has too many elements", s.first, end.as_int(),
+            s.pace);
     s.count = static_cast<int64_t>(count);
   } else if (s.dtype == DType::int64) {
     // ATen drops the fractions first.
@@ -83,7 +85,8 @@ Bound bind_span(const Span& s) {
           int64_t values[kBlock];
           // Unsigned: narrower ones wrap on the way to their dtype, as ATen's.
           for (int64_t i = 0; i < n; ++i)
-            values[i] = static_cast<int64_t>(static_cast<uint64_t>(s.first) + static_cast<uint64_t>(at + i) * static_cast<uint64_t>(s.pace));
+            values[i] = static_cast<int64_t>(static_cast<uint64_t>(s.first) +
+                                             static_cast<uint64_t>(at + i) * static_cast<uint64_t>(s.pace));
           convert(reinterpret_cast<const std::byte*>(values), 1, to, 1, n);
         } else {
           double values[kBlock];
@@ -158,7 +161,8 @@ Ends ends_of(const Args& a) {
   Ends e;
   const bool complex = start.category() == Category::complex || end.category() == Category::complex;
   e.dtype = a.optional_dtype("dtype").value_or(complex ? kDefaultComplex : kDefaultFloat);
-  require(!complex || is_complex(e.dtype), Code::dtype, "linspace: a complex start or end does not fit into {}", name(e.dtype));
+  require(!complex || is_complex(e.dtype), Code::dtype, "linspace: a complex start or end does not fit into {}",
+          name(e.dtype));
   const auto wide = [](const Scalar& s) {
     if (const auto* c = std::get_if<std::complex<double>>(&s.value)) return *c;
     return std::complex<double>(s.as_double(), 0);
@@ -199,7 +203,8 @@ Bound bind_ends(const Ends& e, DType wide) {
         const int64_t n = std::min(kBlock, past - at);
         for (int64_t k = 0; k < n; ++k) {
           const int64_t i = at + k;
-          values[k] = steps == 1 || i < steps / 2 ? start + step * static_cast<W>(i) : end - step * static_cast<W>(steps - i - 1);
+          values[k] = steps == 1 || i < steps / 2 ? start + step * static_cast<W>(i)
+                                                  : end - step * static_cast<W>(steps - i - 1);
         }
         convert(reinterpret_cast<const std::byte*>(values), 1, r.out<std::byte>(0) + at * size, 1, n);
       }
@@ -233,7 +238,8 @@ std::vector<Tensor> linspace_oracle(const Args& a, const std::vector<Tensor>&) {
 
 Cost cost(const Args&, const Metas& outputs) { return {0, outputs[0].bytes(), 0, outputs[0].numel()}; }
 
-OpDecl op(const char* schema, InferFn infer, Bound (*bind)(const Args&, const Metas&), OracleFn oracle, SamplesFn samples) {
+OpDecl op(const char* schema, InferFn infer, Bound (*bind)(const Args&, const Metas&), OracleFn oracle,
+          SamplesFn samples) {
   OpDecl out = movement_op(schema, infer, {cpu("range_cpu", bind)}, oracle, samples);
   out.cost = cost;
   out.tolerance = ulps(2, 1);
@@ -254,18 +260,18 @@ Decls range() {
          arange_samples),
       op("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None) -> Tensor", arange, bind_arange,
          arange_oracle, arange_start_samples),
-      op("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None) -> Tensor", arange,
-         bind_arange, arange_oracle, arange_step_samples),
+      op("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None) -> Tensor",
+         arange, bind_arange, arange_oracle, arange_step_samples),
       op("custom::onnx_range(Tensor start, Tensor limit, Tensor delta) -> Tensor", onnx_range, bind_onnx_range,
          onnx_range_oracle, onnx_range_samples),
-      op("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None) -> Tensor", linspace, bind_linspace,
-         linspace_oracle, linspace_samples),
-      op("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None) -> Tensor", linspace,
-         bind_linspace, linspace_oracle, linspace_tensor_samples<true, false>),
-      op("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None) -> Tensor", linspace,
-         bind_linspace, linspace_oracle, linspace_tensor_samples<false, true>),
-      op("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None) -> Tensor", linspace,
-         bind_linspace, linspace_oracle, linspace_tensor_samples<true, true>),
+      op("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None) -> Tensor", linspace,
+         bind_linspace, linspace_oracle, linspace_samples),
+      op("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None) -> Tensor",
+         linspace, bind_linspace, linspace_oracle, linspace_tensor_samples<true, false>),
+      op("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None) -> Tensor",
+         linspace, bind_linspace, linspace_oracle, linspace_tensor_samples<false, true>),
+      op("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None) -> Tensor",
+         linspace, bind_linspace, linspace_oracle, linspace_tensor_samples<true, true>),
   };
   out[3].flags |= kDynamic;
   out[3].imports = {{"Range", import_range, 11}};

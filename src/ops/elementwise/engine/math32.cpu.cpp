@@ -71,7 +71,6 @@ HWY_INLINE V exp2_of(D d, V x) {
   const auto half = hn::ShiftRight<1>(whole);
   return hn::Mul(hn::Mul(y, simd::power_of_2(d, half)), simd::power_of_2(d, hn::Sub(whole, half)));
 }
-// x sigmoid(x), with e^-|x| halved twice on the way so that the product of a large x and a subnormal e keeps its digits.
 HWY_INLINE V silu_of(D d, V x) { return hn::Mul(x, simd::sigmoid(d, x)); }
 HWY_INLINE V gelu_of(D d, V x) {
   const V half = hn::Mul(x, hn::Set(d, 0.5f));
@@ -90,7 +89,7 @@ HWY_INLINE V mish_of(D d, V x) {
   const V e = simd::exp(d, hn::Neg(hn::Abs(x)));
   const V one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
   const V top = hn::MulAdd(two, e, one);
-  const V n = hn::Mul(e, hn::Add(e, two));
+  const V n = hn::MulAdd(e, e, hn::Add(e, e));
   const auto negative = hn::Lt(x, hn::Zero(d));
   const V above = hn::IfThenElse(negative, n, top);
   const V below = hn::IfThenElse(negative, hn::Add(n, two), hn::MulAdd(hn::Mul(two, e), e, top));

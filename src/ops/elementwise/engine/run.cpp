@@ -375,12 +375,17 @@ Bound compile(const Builder& b, const Shape& shape) {
   p.numel = nbx::numel(shape);
   if (p.numel == 0) return [](const Run&) {};
 
+  const std::vector<bool> use_of = needed(b);
   std::vector<Strides> strides = {contiguous_strides(shape)};
-  for (const Input& in : b.inputs()) strides.push_back(broadcast_strides(in.shape, in.strides, shape, "elementwise"));
+  strides.resize(b.inputs().size() + 1, Strides(shape.size(), 0));  // what is not read need not broadcast
+  for (size_t i = 0; i < use_of.size(); ++i) {
+    if (!use_of[i] || b.nodes()[i].kind != Node::input) continue;
+    const size_t k = static_cast<size_t>(b.nodes()[i].index);
+    strides[k + 1] = broadcast_strides(b.inputs()[k].shape, b.inputs()[k].strides, shape, "elementwise");
+  }
   const Loops loops = coalesce(shape, strides, false);
   p.shape = loops.shape;
 
-  const std::vector<bool> use_of = needed(b);
   const std::vector<size_t> last = last_uses(b, use_of);
   const size_t end = b.nodes().size();
 

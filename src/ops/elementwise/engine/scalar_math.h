@@ -10,7 +10,16 @@ inline double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
   return (x < 0 ? e : 1.0) / (1.0 + e);
 }
-inline double gelu(double x) { return 0.5 * x * std::erfc(x * -0.70710678118654752440); }
+// x/2 erfc(-x / sqrt 2). Far below zero erfc multiplies its argument's rounding by x^2, so the argument's lost part is
+// added to first order.
+inline double gelu(double x) {
+  constexpr double root = -0.70710678118654752440, rest = 4.8336466567264567e-17;
+  const double y = x * root;
+  const double lost = std::fma(x, root, -y) + x * rest;
+  const double tail = std::erfc(y);
+  const double slope = std::isfinite(lost) ? 1.12837916709551257390 * std::exp(-y * y) * lost : 0.0;
+  return 0.5 * x * (tail - slope);
+}
 inline double gelu_tanh(double x) {
   // x/2 (1 + tanh u) = x sigmoid(2u), without the cancellation.
   return x * sigmoid(2.0 * 0.79788456080286535588 * (x + 0.044715 * x * x * x));

@@ -28,15 +28,22 @@ bool pair_set(const void* data, int64_t i, IsSetFn part) { return part(data, 2 *
 IsSetFn is_set(DType dtype) {
   const bool sign = is_floating(dtype);
   switch (dtype) {
-    case DType::complex64: return [](const void* d, int64_t i) { return pair_set(d, i, bits_set<uint32_t, 1>); };
-    case DType::complex128: return [](const void* d, int64_t i) { return pair_set(d, i, bits_set<uint64_t, 1>); };
-    default: break;
+    case DType::complex64:
+      return [](const void* d, int64_t i) { return pair_set(d, i, bits_set<uint32_t, 1>); };
+    case DType::complex128:
+      return [](const void* d, int64_t i) { return pair_set(d, i, bits_set<uint64_t, 1>); };
+    default:
+      break;
   }
   switch (itemsize(dtype)) {
-    case 1: return sign ? bits_set<uint8_t, 1> : bits_set<uint8_t, 0>;
-    case 2: return sign ? bits_set<uint16_t, 1> : bits_set<uint16_t, 0>;
-    case 4: return sign ? bits_set<uint32_t, 1> : bits_set<uint32_t, 0>;
-    default: return sign ? bits_set<uint64_t, 1> : bits_set<uint64_t, 0>;
+    case 1:
+      return sign ? bits_set<uint8_t, 1> : bits_set<uint8_t, 0>;
+    case 2:
+      return sign ? bits_set<uint16_t, 1> : bits_set<uint16_t, 0>;
+    case 4:
+      return sign ? bits_set<uint32_t, 1> : bits_set<uint32_t, 0>;
+    default:
+      return sign ? bits_set<uint64_t, 1> : bits_set<uint64_t, 0>;
   }
 }
 int64_t count_set(const Tensor& t) {
@@ -118,8 +125,9 @@ Metas masked_select(const Args& a) {
 Bound bind_masked_select(const Args& a, const Metas& outputs) {
   const Meta &x = a.tensor("self"), &mask = a.tensor("mask");
   const Shape shape = broadcast(x.shape, mask.shape, "masked_select");
-  const Loops loops = coalesce(shape, {broadcast_strides(mask.shape, mask.strides, shape, "masked_select"),
-                                       broadcast_strides(x.shape, x.strides, shape, "masked_select")},
+  const Loops loops = coalesce(shape,
+                               {broadcast_strides(mask.shape, mask.strides, shape, "masked_select"),
+                                broadcast_strides(x.shape, x.strides, shape, "masked_select")},
                                /*reorder=*/false);
   const int64_t total = outputs[0].numel(), size = itemsize(x.dtype);
   return [=](const Run& r) {
@@ -176,7 +184,8 @@ Kept kept_of(const Args& a) {
   for (size_t i = 0; i < set.size(); ++i) {
     if (set[i] == 0) continue;
     require(static_cast<int64_t>(i) < k.shape[k.axis], Code::index,
-            "compress: the condition is set at {}, axis {} of {} has extent {}", i, k.axis, to_string(x), k.shape[k.axis]);
+            "compress: the condition is set at {}, axis {} of {} has extent {}", i, k.axis, to_string(x),
+            k.shape[k.axis]);
     k.places.push_back(static_cast<int64_t>(i));
   }
   return k;
@@ -259,8 +268,10 @@ Bound bind_bincount(const Args& a, const Metas& outputs) {
       }
       double weight = 0;
       to_double(r.in<std::byte>(1) + i * w_size, 1, reinterpret_cast<std::byte*>(&weight), 1, 1);
-      if (single) r.out<float>(0)[bin] += static_cast<float>(weight);
-      else r.out<double>(0)[bin] += weight;
+      if (single)
+        r.out<float>(0)[bin] += static_cast<float>(weight);
+      else
+        r.out<double>(0)[bin] += weight;
     }
   };
 }
@@ -268,7 +279,8 @@ std::vector<Tensor> bincount_oracle(const Args& a, const std::vector<Tensor>& x)
   const int64_t bins = bins_of(a);
   std::vector<double> sums(static_cast<size_t>(bins), 0);
   for (int64_t i = 0; i < x[0].numel(); ++i)
-    sums[static_cast<size_t>(x[0].to_ints()[static_cast<size_t>(i)])] += x.size() > 1 ? x[1].to_doubles()[static_cast<size_t>(i)] : 1;
+    sums[static_cast<size_t>(x[0].to_ints()[static_cast<size_t>(i)])] +=
+        x.size() > 1 ? x[1].to_doubles()[static_cast<size_t>(i)] : 1;
   const Tensor out = Tensor::of<double>({bins}, sums);
   return {x.size() > 1 ? out : out.to(DType::int64)};
 }
@@ -292,8 +304,8 @@ Decls dynamic() {
       movement_op("aten::nonzero(Tensor self) -> Tensor", nonzero, {blocks}, nonzero_oracle, nonzero_samples),
       movement_op("aten::masked_select(Tensor self, Tensor mask) -> Tensor", masked_select,
                   {cpu("rows_cpu", bind_masked_select, /*strided=*/true)}, masked_select_oracle, masked_select_samples),
-      movement_op("custom::compress(Tensor self, Tensor condition, int? axis=None) -> Tensor", compress,
-                  {gather_kernel<compress_spec>()}, compress_oracle, compress_samples),
+      gather_op<compress_spec>("custom::compress(Tensor self, Tensor condition, int? axis=None) -> Tensor", compress,
+                               compress_oracle, compress_samples),
       movement_op("aten::bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", bincount,
                   {cpu("counts_cpu", bind_bincount)}, bincount_oracle, bincount_samples),
   };
@@ -301,6 +313,11 @@ Decls dynamic() {
   out[3].tolerance = ulps(2, 1);
   out[3].tolerance.f32 = {0, 1e-30, 3e-7};
   out[3].dtypes = {DType::float32, DType::float64, DType::int32};
+  out[0].cost = [](const Args& a, const Metas& o) {
+    Cost c = copy_cost(a, o);
+    c.workspace = blocks_workspace(a);
+    return c;
+  };
   out[0].imports = {{"NonZero", import_nonzero, 9}};
   out[0].source = "ONNX NonZero";
   out[2].imports = {{"Compress", import_compress, 9}};

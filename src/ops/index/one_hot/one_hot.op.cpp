@@ -17,9 +17,11 @@ Metas one_hot(const Args& a) {
   const Meta& x = a.tensor("self");
   require(x.dtype == DType::int64, Code::dtype, "one_hot: self must be int64, it is {}", name(x.dtype));
   int64_t classes = a.integer("num_classes");
-  require(classes >= -1, Code::value, "one_hot: num_classes is {}; it must be positive, or -1 for as many as self needs", classes);
+  require(classes >= -1, Code::value,
+          "one_hot: num_classes is {}; it must be positive, or -1 for as many as self needs", classes);
   if (classes == -1) {
-    require(x.numel() > 0, Code::value, "one_hot: self has no elements to tell the number of classes from; give num_classes");
+    require(x.numel() > 0, Code::value,
+            "one_hot: self has no elements to tell the number of classes from; give num_classes");
     require(x.known.defined(), Code::unsupported,
             "one_hot: without num_classes the shape depends on values that are not known when the program is planned");
     const std::vector<int64_t> values = x.known.to_ints();
@@ -46,10 +48,10 @@ Layout layout_of(const Args& a) {
 }
 Metas onnx_one_hot(const Args& a) {
   const Meta &indices = a.tensor("indices"), &values = a.tensor("values");
-  require(values.rank() == 1 && values.shape[0] == 2, Code::shape, "onnx_one_hot: values must be [2] (off, on), it is {}",
-          to_string(values));
-  require(!is_complex(indices.dtype) && indices.dtype != DType::bool_, Code::dtype, "onnx_one_hot: indices must be numbers, not {}",
-          name(indices.dtype));
+  require(values.rank() == 1 && values.shape[0] == 2, Code::shape,
+          "onnx_one_hot: values must be [2] (off, on), it is {}", to_string(values));
+  require(!is_complex(indices.dtype) && indices.dtype != DType::bool_, Code::dtype,
+          "onnx_one_hot: indices must be numbers, not {}", name(indices.dtype));
   const Layout l = layout_of(a);
   Shape shape = indices.shape;
   shape.insert(shape.begin() + l.axis, l.depth);
@@ -59,14 +61,15 @@ Metas onnx_one_hot(const Args& a) {
 // to: (outer, depth, inner), filled with `off`; one place of each class column gets `on`.
 template <class T>
 void set_places(Team& team, const Layout& l, T off, T on, const int64_t* index, T* to) {
-  parallel_rows(team, l.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, l.depth * l.inner)), [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      T* row = to + o * l.depth * l.inner;
-      std::fill_n(row, l.depth * l.inner, off);
-      for (int64_t i = 0; i < l.inner; ++i)
-        if (const int64_t k = index[o * l.inner + i]; k >= 0) row[k * l.inner + i] = on;
-    }
-  });
+  parallel_rows(team, l.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, l.depth * l.inner)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t o = begin; o < end; ++o) {
+                    T* row = to + o * l.depth * l.inner;
+                    std::fill_n(row, l.depth * l.inner, off);
+                    for (int64_t i = 0; i < l.inner; ++i)
+                      if (const int64_t k = index[o * l.inner + i]; k >= 0) row[k * l.inner + i] = on;
+                  }
+                });
 }
 
 int64_t one_hot_workspace(const Args& a) { return a.tensor("self").numel() * 8; }
@@ -140,7 +143,8 @@ void onnx_one_hot_samples(SampleSink& s) {
 }
 
 void import_one_hot(Importing& node) {
-  node.output(0, node.emit("custom::onnx_one_hot", {node.input(0), FromTensor{node.input(1)}, node.input(2), node.integer("axis", -1)}));
+  node.output(0, node.emit("custom::onnx_one_hot",
+                           {node.input(0), FromTensor{node.input(1)}, node.input(2), node.integer("axis", -1)}));
 }
 
 }  // namespace
@@ -150,10 +154,20 @@ Decls one_hot() {
   Kernel ids = cpu("rows_cpu", bind_one_hot), onnx = cpu("rows_cpu", bind_onnx_one_hot);
   ids.workspace = one_hot_workspace;
   onnx.workspace = onnx_one_hot_workspace;
-  Decls out = {movement_op("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", nbx::one_hot, {ids}, one_hot_oracle,
-                           one_hot_samples),
+  Decls out = {movement_op("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", nbx::one_hot, {ids},
+                           one_hot_oracle, one_hot_samples),
                movement_op("custom::onnx_one_hot(Tensor indices, Scalar depth, Tensor values, int axis=-1) -> Tensor",
                            onnx_one_hot, {onnx}, onnx_one_hot_oracle, onnx_one_hot_samples)};
+  out[0].cost = [](const Args& a, const Metas& o) {
+    Cost c = copy_cost(a, o);
+    c.workspace = one_hot_workspace(a);
+    return c;
+  };
+  out[1].cost = [](const Args& a, const Metas& o) {
+    Cost c = copy_cost(a, o);
+    c.workspace = onnx_one_hot_workspace(a);
+    return c;
+  };
   out[0].dtypes = {DType::float32};
   out[1].imports = {{"OneHot", import_one_hot, 9}};
   out[1].source = "ONNX OneHot";

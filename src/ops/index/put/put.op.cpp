@@ -24,24 +24,26 @@ struct Index {
 };
 struct Indexing {
   std::vector<Index> indices;
-  Shape common;        // all indices broadcast together
-  int64_t at = 0;      // where the common dims stand in the result
-  Ints rest;           // dims of self without an index, in order
+  Shape common;    // all indices broadcast together
+  int64_t at = 0;  // where the common dims stand in the result
+  Ints rest;       // dims of self without an index, in order
   bool masked = false;
   Shape result;
 };
 
 void add_mask(const Args& a, const Meta& x, const Meta& mask, size_t position, int64_t& dim, Indexing& out) {
-  require(dim + mask.rank() <= x.rank(), Code::index, "{}: the mask {} at index {} has more dims than self ({}) from dim {} on",
-          a.op(), to_string(mask), position, to_string(x), dim);
+  require(dim + mask.rank() <= x.rank(), Code::index,
+          "{}: the mask {} at index {} has more dims than self ({}) from dim {} on", a.op(), to_string(mask), position,
+          to_string(x), dim);
   for (int64_t d = 0; d < mask.rank(); ++d)
     require(mask.shape[d] == x.shape[dim + d], Code::index,
-            "{}: the mask {} at index {} does not match self ({}) in dim {}", a.op(), to_string(mask), position, to_string(x),
-            dim + d);
-  require(mask.known.defined(), Code::unsupported,
-          "{}: index {} is a mask ({}) whose values are not known when the program is planned; use nonzero and index, or "
-          "masked_select or where",
-          a.op(), position, to_string(mask));
+            "{}: the mask {} at index {} does not match self ({}) in dim {}", a.op(), to_string(mask), position,
+            to_string(x), dim + d);
+  require(
+      mask.known.defined(), Code::unsupported,
+      "{}: index {} is a mask ({}) whose values are not known when the program is planned; use nonzero and index, or "
+      "masked_select or where",
+      a.op(), position, to_string(mask));
   out.masked = true;
   const std::vector<int64_t> set = mask.known.to_ints();
   std::vector<std::vector<int64_t>> lists(static_cast<size_t>(std::max<int64_t>(mask.rank(), 1)));
@@ -72,18 +74,19 @@ Indexing indexing_of(const Args& a) {
       add_mask(a, x, *index, i, dim, out);
       continue;
     }
-    require(dim < x.rank(), Code::index, "{}: {} indices are too many for self ({})", a.op(), tensors.size(), to_string(x));
+    require(dim < x.rank(), Code::index, "{}: {} indices are too many for self ({})", a.op(), tensors.size(),
+            to_string(x));
     if (index) {
-      require(is_index(index->dtype), Code::index, "{}: index {} is {}; an index must be int32, int64 or bool", a.op(), i,
-              to_string(*index));
+      require(is_index(index->dtype), Code::index, "{}: index {} is {}; an index must be int32, int64 or bool", a.op(),
+              i, to_string(*index));
       out.indices.push_back({dim, index->shape, index, refs[i].id, {}});
     }
     ++dim;
   }
   for (const Index& i : out.indices) {
     const auto fits = try_broadcast(out.common, i.shape);
-    require(fits.has_value(), Code::index, "{}: the indices do not broadcast together: {} and {}", a.op(), to_string(out.common),
-            to_string(i.shape));
+    require(fits.has_value(), Code::index, "{}: the indices do not broadcast together: {} and {}", a.op(),
+            to_string(out.common), to_string(i.shape));
     out.common = *fits;
   }
   // The result has the common dims where the indexed ones stood, or in front when others lie between them.
@@ -91,12 +94,15 @@ Indexing indexing_of(const Args& a) {
   bool together = true;
   for (const Index& i : out.indices) {
     if (i.dim < 0) continue;
-    if (first < 0) first = i.dim;
-    else if (i.dim != last + 1) together = false;
+    if (first < 0)
+      first = i.dim;
+    else if (i.dim != last + 1)
+      together = false;
     last = i.dim;
   }
   for (int64_t d = 0; d < x.rank(); ++d)
-    if (std::none_of(out.indices.begin(), out.indices.end(), [&](const Index& i) { return i.dim == d; })) out.rest.push_back(d);
+    if (std::none_of(out.indices.begin(), out.indices.end(), [&](const Index& i) { return i.dim == d; }))
+      out.rest.push_back(d);
   out.at = together && first > 0 ? first : 0;
   for (int64_t d : out.rest) out.result.push_back(x.shape[d]);
   Shape joined(out.result.begin(), out.result.begin() + out.at);
@@ -147,8 +153,9 @@ IndexReader reader_of(const Args& a, const Indexing& k) {
       int64_t from = 0;
       for (size_t d = 0; d < at.size(); ++d) from += at[d] * reading[d];
       const int64_t v = values[static_cast<size_t>(from)], extent = x.shape[i.dim];
-      require(v >= -extent && v < extent, Code::index, "{}: index {} at position {} is out of range for {} of extent {}", a.op(),
-              v, to_string(at), what(i.dim, x), extent);
+      require(v >= -extent && v < extent, Code::index,
+              "{}: index {} at position {} is out of range for {} of extent {}", a.op(), v, to_string(at),
+              what(i.dim, x), extent);
       offsets[n++] += (v < 0 ? v + extent : v) * strides[i.dim];
     });
   }
@@ -177,10 +184,11 @@ GatherSpec index_spec(const Args& a) {
 Metas index_put(const Args& a) {
   const Meta &x = a.tensor("self"), &values = a.tensor("values");
   const Indexing k = indexing_of(a);
-  require(values.dtype == x.dtype, Code::dtype, "index_put: self is {}, values is {}; they must be equal", name(x.dtype),
-          name(values.dtype));
+  require(values.dtype == x.dtype, Code::dtype, "index_put: self is {}, values is {}; they must be equal",
+          name(x.dtype), name(values.dtype));
   require(is_broadcastable(values.shape, k.result), Code::shape,
-          "index_put: values of shape {} do not broadcast to the indexed shape {}", to_string(values.shape), to_string(k.result));
+          "index_put: values of shape {} do not broadcast to the indexed shape {}", to_string(values.shape),
+          to_string(k.result));
   return {x.like()};
 }
 ScatterSpec index_put_spec(const Args& a) {
@@ -217,11 +225,11 @@ Tuples tuples_of(const Args& a, int64_t batch) {
   t.length = indices.shape.back();
   require(batch >= 0 && batch < indices.rank() && batch <= x.rank(), Code::value,
           "{}: batch_dims {} does not fit self ({}) and indices ({})", a.op(), batch, to_string(x), to_string(indices));
-  require(t.length <= x.rank() - batch, Code::shape, "{}: index tuples of {} do not fit self ({}) after {} batch dims", a.op(),
-          t.length, to_string(x), batch);
+  require(t.length <= x.rank() - batch, Code::shape, "{}: index tuples of {} do not fit self ({}) after {} batch dims",
+          a.op(), t.length, to_string(x), batch);
   for (int64_t d = 0; d < batch; ++d)
-    require(x.shape[d] == indices.shape[d], Code::shape, "{}: batch dim {} is {} in self ({}) and {} in indices ({})", a.op(), d,
-            x.shape[d], to_string(x), indices.shape[d], to_string(indices));
+    require(x.shape[d] == indices.shape[d], Code::shape, "{}: batch dim {} is {} in self ({}) and {} in indices ({})",
+            a.op(), d, x.shape[d], to_string(x), indices.shape[d], to_string(indices));
   t.places = Shape(indices.shape.begin(), indices.shape.end() - 1);
   t.block = Shape(x.shape.begin() + batch + t.length, x.shape.end());
   return t;
@@ -284,8 +292,8 @@ Metas scatter_nd(const Args& a) {
   const Meta &x = a.tensor("self"), &updates = a.tensor("updates");
   const Tuples t = tuples_of(a, 0);
   reduction_of(a);
-  require(updates.dtype == x.dtype, Code::dtype, "scatter_nd: self is {}, updates is {}; they must be equal", name(x.dtype),
-          name(updates.dtype));
+  require(updates.dtype == x.dtype, Code::dtype, "scatter_nd: self is {}, updates is {}; they must be equal",
+          name(x.dtype), name(updates.dtype));
   const Shape wanted = joined(t.places, t.block);
   require(updates.shape == wanted, Code::shape, "scatter_nd: updates is {}, it must be {} for self {} and indices {}",
           to_string(updates), to_string(wanted), to_string(x), to_string(a.tensor("indices")));
@@ -371,7 +379,8 @@ void import_gather_nd(Importing& node) {
   node.output(0, node.emit("custom::gather_nd", {node.input(0), node.input(1), node.integer("batch_dims", 0)}));
 }
 void import_scatter_nd(Importing& node) {
-  node.output(0, node.emit("custom::scatter_nd", {node.input(0), node.input(1), node.input(2), node.text("reduction", "none")}));
+  node.output(0, node.emit("custom::scatter_nd",
+                           {node.input(0), node.input(1), node.input(2), node.text("reduction", "none")}));
 }
 
 }  // namespace
@@ -379,14 +388,16 @@ void import_scatter_nd(Importing& node) {
 namespace decls {
 Decls put() {
   Decls out = {
-      movement_op("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", nbx::index, {gather_kernel<index_spec>()},
-                  index_oracle, index_samples),
-      movement_op("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-                  index_put, {scatter_kernel<index_put_spec>()}, index_put_oracle, index_put_samples),
-      movement_op("custom::gather_nd(Tensor self, Tensor indices, int batch_dims=0) -> Tensor", gather_nd,
-                  {gather_kernel<gather_nd_spec>()}, gather_nd_oracle, gather_nd_samples),
-      movement_op("custom::scatter_nd(Tensor self, Tensor indices, Tensor updates, str reduction='none') -> Tensor",
-                  scatter_nd, {scatter_kernel<scatter_nd_spec>()}, scatter_nd_oracle, scatter_nd_samples),
+      gather_op<index_spec>("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", nbx::index, index_oracle,
+                            index_samples),
+      scatter_op<index_put_spec>(
+          "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put,
+          index_put_oracle, index_put_samples),
+      gather_op<gather_nd_spec>("custom::gather_nd(Tensor self, Tensor indices, int batch_dims=0) -> Tensor", gather_nd,
+                                gather_nd_oracle, gather_nd_samples),
+      scatter_op<scatter_nd_spec>(
+          "custom::scatter_nd(Tensor self, Tensor indices, Tensor updates, str reduction='none') -> Tensor", scatter_nd,
+          scatter_nd_oracle, scatter_nd_samples),
   };
   for (size_t i : {1, 3}) {
     out[i].tolerance = norm_wise(3e-7, 8e-4, 6e-3);

@@ -36,21 +36,24 @@ Bound bind(const Args& a, const Metas& outputs) {
     if (d != first && d != second) (d < first ? outer : d < second ? middle : inner) *= x.shape[d];
   const int64_t p = x.shape[first], q = x.shape[second], steps = x.shape[time];
   // Lengths are read as indices below steps + 1.
-  const IndexReader reader = single_index(a, "sequence_lens", steps + 1, false, "the lengths of time axis " + std::to_string(time));
+  const IndexReader reader =
+      single_index(a, "sequence_lens", steps + 1, false, "the lengths of time axis " + std::to_string(time));
   const bool batch_first = batch < time;
   const int64_t rows = x.numel() == 0 ? 0 : outer * p * middle * q;
   return [=](const Run& r) {
     int64_t* lens = reinterpret_cast<int64_t*>(r.workspace);
     reader.read(r, lens);
-    parallel_rows(r.team, rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, inner)), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t j = row % q, m = row / q % middle, i = row / q / middle % p, o = row / q / middle / p;
-        const int64_t b = batch_first ? i : j, t = batch_first ? j : i;
-        const int64_t from = t < lens[b] ? lens[b] - 1 - t : t;
-        const int64_t source = batch_first ? ((o * p + i) * middle + m) * q + from : ((o * p + from) * middle + m) * q + j;
-        std::copy_n(r.in<std::byte>(0) + source * inner, inner, r.out<std::byte>(0) + row * inner);
-      }
-    });
+    parallel_rows(
+        r.team, rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, inner)), [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            const int64_t j = row % q, m = row / q % middle, i = row / q / middle % p, o = row / q / middle / p;
+            const int64_t b = batch_first ? i : j, t = batch_first ? j : i;
+            const int64_t from = t < lens[b] ? lens[b] - 1 - t : t;
+            const int64_t source =
+                batch_first ? ((o * p + i) * middle + m) * q + from : ((o * p + from) * middle + m) * q + j;
+            std::copy_n(r.in<std::byte>(0) + source * inner, inner, r.out<std::byte>(0) + row * inner);
+          }
+        });
   };
 }
 
@@ -66,7 +69,9 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& x) {
 }
 
 void samples(SampleSink& s) {
-  const auto lens = [](std::initializer_list<int64_t> v) { return Tensor::of<int64_t>({static_cast<int64_t>(v.size())}, v); };
+  const auto lens = [](std::initializer_list<int64_t> v) {
+    return Tensor::of<int64_t>({static_cast<int64_t>(v.size())}, v);
+  };
   s.add({randn({4, 4}), lens({1, 2, 3, 4}), val(1), val(0)});
   s.add({randn({4, 5}), lens({1, 5, 3, 0}), val(0), val(1)});
   s.add({randn({2, 3, 5, 4}), lens({3, 1, 5}), val(1), val(-2)});
@@ -89,8 +94,14 @@ namespace decls {
 Decls reverse_sequence() {
   Kernel rows = cpu("rows_cpu", bind);
   rows.workspace = workspace;
-  Decls out = {movement_op("custom::reverse_sequence(Tensor self, Tensor sequence_lens, int batch_axis=1, int time_axis=0) -> Tensor",
-                           infer, {rows}, oracle, samples)};
+  Decls out = {movement_op(
+      "custom::reverse_sequence(Tensor self, Tensor sequence_lens, int batch_axis=1, int time_axis=0) -> Tensor", infer,
+      {rows}, oracle, samples)};
+  out[0].cost = [](const Args& a, const Metas& o) {
+    Cost c = copy_cost(a, o);
+    c.workspace = workspace(a);
+    return c;
+  };
   out[0].imports = {{"ReverseSequence", import, 10}};
   out[0].source = "ONNX ReverseSequence";
   return out;

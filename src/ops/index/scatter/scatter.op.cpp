@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements or slices put into a copy of self by index. Duplicate targets: sources count in ascending order, so without a
-// reduction the last one stays.
+// Elements or slices put into a copy of self by index. Duplicate targets: sources count in ascending order, so without
+// a reduction the last one stays.
 #include "ops/index/scatter/scatter.h"
 
 #include <algorithm>
@@ -47,7 +47,9 @@ Rule rule_of(const Args& a) {
   if (two && r == "amax") return {Reduce::max};
   if (two && r == "amin") return {Reduce::min};
   fail(Code::value, "{}: reduce '{}' is not known; it is {}", a.op(), r,
-       old ? "add or multiply" : two ? "sum, prod, mean, amax or amin" : "none, add, mul, max or min");
+       old   ? "add or multiply"
+       : two ? "sum, prod, mean, amax or amin"
+             : "none, add, mul, max or min");
 }
 
 // One by one: index, source and self have the same dims.
@@ -61,22 +63,22 @@ Metas elements(const Args& a) {
   const Shape xs = at_least_1d(x.shape), is = at_least_1d(index.shape);
   const char* param = source_param(a);
   if (param)
-    require(a.tensor(param).dtype == x.dtype, Code::dtype, "{}: self is {}, {} is {}; they must be equal", a.op(), name(x.dtype),
-            param, name(a.tensor(param).dtype));
+    require(a.tensor(param).dtype == x.dtype, Code::dtype, "{}: self is {}, {} is {}; they must be equal", a.op(),
+            name(x.dtype), param, name(a.tensor(param).dtype));
   if (index.numel() == 0) return {x.like()};
-  require(is.size() == xs.size(), Code::shape, "{}: index ({}) must have as many dims as self ({})", a.op(), to_string(index),
-          to_string(x));
+  require(is.size() == xs.size(), Code::shape, "{}: index ({}) must have as many dims as self ({})", a.op(),
+          to_string(index), to_string(x));
   for (size_t d = 0; d < xs.size(); ++d)
     require(static_cast<int64_t>(d) == dim || is[d] <= xs[d], Code::shape,
-            "{}: index ({}) is larger than self ({}) in dim {}; only dim {} may be", a.op(), to_string(index), to_string(x), d,
-            dim);
+            "{}: index ({}) is larger than self ({}) in dim {}; only dim {} may be", a.op(), to_string(index),
+            to_string(x), d, dim);
   if (param) {
     const Shape ss = at_least_1d(a.tensor(param).shape);
-    require(ss.size() == is.size(), Code::shape, "{}: index ({}) must have as many dims as {} ({})", a.op(), to_string(index),
-            param, to_string(a.tensor(param)));
+    require(ss.size() == is.size(), Code::shape, "{}: index ({}) must have as many dims as {} ({})", a.op(),
+            to_string(index), param, to_string(a.tensor(param)));
     for (size_t d = 0; d < ss.size(); ++d)
-      require(is[d] <= ss[d], Code::shape, "{}: index ({}) is larger than {} ({}) in dim {}", a.op(), to_string(index), param,
-              to_string(a.tensor(param)), d);
+      require(is[d] <= ss[d], Code::shape, "{}: index ({}) is larger than {} ({}) in dim {}", a.op(), to_string(index),
+              param, to_string(a.tensor(param)), d);
   }
   return {x.like()};
 }
@@ -127,8 +129,8 @@ Metas slices(const Args& a) {
   require(index.rank() <= 1, Code::shape, "{}: index must have at most one dim, it is {}", a.op(), to_string(index));
   if (const char* param = source_param(a)) {
     const Meta& source = a.tensor(param);
-    require(source.dtype == x.dtype, Code::dtype, "{}: self is {}, source is {}; they must be equal", a.op(), name(x.dtype),
-            name(source.dtype));
+    require(source.dtype == x.dtype, Code::dtype, "{}: self is {}, source is {}; they must be equal", a.op(),
+            name(x.dtype), name(source.dtype));
     Shape xs = at_least_1d(x.shape);
     const Shape ss = at_least_1d(source.shape);
     xs[dim] = index.numel();
@@ -138,8 +140,8 @@ Metas slices(const Args& a) {
   if (a.schema().find("value") >= 0 && std::holds_alternative<TensorRef>(a.value("value"))) {
     const Meta& value = a.tensor("value");
     require(value.rank() == 0, Code::shape, "{}: value must be 0-d, it is {}", a.op(), to_string(value));
-    require(value.dtype == x.dtype || value.known.defined(), Code::dtype, "{}: self is {}, value is {}; they must be equal",
-            a.op(), name(x.dtype), name(value.dtype));
+    require(value.dtype == x.dtype || value.known.defined(), Code::dtype,
+            "{}: self is {}, value is {}; they must be equal", a.op(), name(x.dtype), name(value.dtype));
   }
   return {x.like()};
 }
@@ -179,8 +181,10 @@ std::vector<Tensor> elements_oracle(const Args& a, const std::vector<Tensor>& x)
       const int64_t v = values[static_cast<size_t>(n++)];
       const Shape xs = at_least_1d(x[0].shape());
       to[dim] = v < 0 ? v + xs[dim] : v;
-      if (source_param(a)) target.put(place(xs, to), x[2], place(at_least_1d(x[2].shape()), i));
-      else target.put(place(xs, to), a.scalar("value"));
+      if (source_param(a))
+        target.put(place(xs, to), x[2], place(at_least_1d(x[2].shape()), i));
+      else
+        target.put(place(xs, to), a.scalar("value"));
     });
   return {target.result()};
 }
@@ -195,27 +199,19 @@ std::vector<Tensor> slices_oracle(const Args& a, const std::vector<Tensor>& x) {
     Ints to = i;
     to[dim] = values[static_cast<size_t>(i[dim])];
     if (to[dim] < 0) to[dim] += xs[dim];
-    if (source_param(a)) target.put(place(xs, to), x[2], place(walk, i));
-    else target.put(place(xs, to), a.scalar("value"));
+    if (source_param(a))
+      target.put(place(xs, to), x[2], place(walk, i));
+    else
+      target.put(place(xs, to), a.scalar("value"));
   });
   return {target.result()};
 }
 
 void import_scatter(Importing& node) {
-  node.output(0, node.emit("custom::scatter_elements", {node.input(0), node.input(1), node.input(2), node.integer("axis", 0),
-                                                        node.text("reduction", "none")}));
+  node.output(0, node.emit("custom::scatter_elements", {node.input(0), node.input(1), node.input(2),
+                                                        node.integer("axis", 0), node.text("reduction", "none")}));
 }
 
-Cost cost(const Args& a, const Metas& outputs) {
-  Cost c = copy_cost(a, outputs);
-  c.flops = a.tensor(index_param(a)).numel();
-  return c;
-}
-OpDecl op(const char* schema, InferFn infer, Kernel kernel, OracleFn oracle, SamplesFn samples) {
-  OpDecl out = movement_op(schema, infer, {std::move(kernel)}, oracle, samples);
-  out.cost = cost;
-  return out;
-}
 // Sums: one rounding for each source in float32, one at the end in half types.
 OpDecl summing(OpDecl out) {
   out.tolerance = norm_wise(3e-7, 8e-4, 6e-3);
@@ -228,30 +224,39 @@ OpDecl summing(OpDecl out) {
 namespace decls {
 Decls scatter() {
   Decls out = {
-      op("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", elements,
-         scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_src_samples),
-      op("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", elements,
-         scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_value_samples),
-      summing(op("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", elements,
-                 scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_reduce_arg_samples)),
-      summing(op("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-                 elements, scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_value_reduce_samples)),
-      summing(op("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", elements,
-                 scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_add_samples)),
-      summing(op("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
-                 "include_self=True) -> Tensor",
-                 elements, scatter_kernel<elements_spec<false>>(), elements_oracle, scatter_reduce_samples)),
-      summing(op("custom::scatter_elements(Tensor self, Tensor indices, Tensor updates, int axis=0, str reduction='none') "
-                 "-> Tensor",
-                 elements, scatter_kernel<elements_spec<true>>(), elements_oracle, scatter_elements_samples)),
-      summing(op("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", slices,
-                 scatter_kernel<slices_spec<false>>(), slices_oracle, index_add_samples)),
-      op("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", slices,
-         scatter_kernel<slices_spec<false>>(), slices_oracle, index_copy_samples),
-      op("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", slices,
-         scatter_kernel<slices_spec<true>>(), slices_oracle, index_fill_samples),
-      op("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", slices,
-         scatter_kernel<slices_spec<true>>(), slices_oracle, index_fill_tensor_samples),
+      scatter_op<elements_spec<false>>("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+                                       elements, elements_oracle, scatter_src_samples),
+      scatter_op<elements_spec<false>>(
+          "aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", elements, elements_oracle,
+          scatter_value_samples),
+      summing(scatter_op<elements_spec<false>>(
+          "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", elements,
+          elements_oracle, scatter_reduce_arg_samples)),
+      summing(scatter_op<elements_spec<false>>(
+          "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+          elements, elements_oracle, scatter_value_reduce_samples)),
+      summing(scatter_op<elements_spec<false>>(
+          "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", elements, elements_oracle,
+          scatter_add_samples)),
+      summing(scatter_op<elements_spec<false>>(
+          "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
+          "include_self=True) -> Tensor",
+          elements, elements_oracle, scatter_reduce_samples)),
+      summing(scatter_op<elements_spec<true>>(
+          "custom::scatter_elements(Tensor self, Tensor indices, Tensor updates, int axis=0, str reduction='none') "
+          "-> Tensor",
+          elements, elements_oracle, scatter_elements_samples)),
+      summing(scatter_op<slices_spec<false>>(
+          "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", slices,
+          slices_oracle, index_add_samples)),
+      scatter_op<slices_spec<false>>("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+                                     slices, slices_oracle, index_copy_samples),
+      scatter_op<slices_spec<true>>(
+          "aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", slices,
+          slices_oracle, index_fill_samples),
+      scatter_op<slices_spec<true>>(
+          "aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", slices,
+          slices_oracle, index_fill_tensor_samples),
   };
   out[6].imports = {{"ScatterElements", import_scatter, 11}, {"Scatter", import_scatter, 9, 10}};
   out[6].source = "ONNX ScatterElements";

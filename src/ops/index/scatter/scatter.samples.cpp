@@ -14,7 +14,8 @@ void scatter_src_samples(SampleSink& s) {
   s.add({randn({}), val(0), i64({}, {0}), randn({}, 1)});
   s.add({randn({3}), val(0), i64({0}, {}), randn({2}, 1)});
   s.add({strided(randn({6, 7})), val(0), rand_ints({9, 7}, 0, 6, DType::int32), strided(randn({9, 7}, 1))});
-  s.error(Code::index, {"scatter", "index 5", "[0, 0]", "dim 1"}, {randn({3, 5}), val(1), i64({1, 1}, {5}), randn({1, 1})});
+  s.error(Code::index, {"scatter", "index 5", "[0, 0]", "dim 1"},
+          {randn({3, 5}), val(1), i64({1, 1}, {5}), randn({1, 1})});
   s.error(Code::shape, {"[3, 4]", "[3, 2]"}, {randn({3, 5}), val(1), rand_ints({3, 4}, 0, 5), randn({3, 2})});
   s.error(Code::shape, {"[2, 2]"}, {randn({3, 5, 3}), val(0), rand_ints({2, 2}, 0, 3), randn({2, 5})});
   s.error(Code::dtype, {"float64"}, {randn({3, 5}), val(0), rand_ints({2, 5}, 0, 3), randn({2, 5}).to(DType::float64)});
@@ -45,9 +46,11 @@ void scatter_add_samples(SampleSink& s) {
 void scatter_reduce_samples(SampleSink& s) {
   for (const char* how : {"sum", "prod", "mean", "amax", "amin"})
     for (const bool self : {true, false}) {
-      s.add({randn({3, 5}), val(1), rand_ints({3, 8}, 0, 5), randn({3, 8}, 1), val(how)}, {{"include_self", val(self)}});
-      s.add_as_is({rand_ints({4}, -9, 9), val(0), rand_ints({9}, 0, 3), rand_ints({9}, -9, 9, DType::int64, 1), val(how)},
-                  {{"include_self", val(self)}});
+      s.add({randn({3, 5}), val(1), rand_ints({3, 8}, 0, 5), randn({3, 8}, 1), val(how)},
+            {{"include_self", val(self)}});
+      s.add_as_is(
+          {rand_ints({4}, -9, 9), val(0), rand_ints({9}, 0, 3), rand_ints({9}, -9, 9, DType::int64, 1), val(how)},
+          {{"include_self", val(self)}});
     }
   s.add({special_floats(), val(0), rand_ints({special_floats().numel()}, 0, 4), special_floats(), val("amax")});
   s.error(Code::value, {"median", "amin"}, {randn({3}), val(0), i64({1}, {0}), randn({1}), val("median")});

@@ -99,12 +99,12 @@ void check_gather(const Args& a, const Meta& x, const Meta& index, int64_t dim) 
   const Shape xs = at_least_1d(x.shape), is = at_least_1d(index.shape);
   require_index(a, index, "index", /*narrow=*/true);
   if (index.numel() == 0) return;
-  require(xs.size() == is.size(), Code::shape, "{}: index ({}) must have as many dims as self ({})", a.op(), to_string(index),
-          to_string(x));
+  require(xs.size() == is.size(), Code::shape, "{}: index ({}) must have as many dims as self ({})", a.op(),
+          to_string(index), to_string(x));
   for (size_t d = 0; d < xs.size(); ++d)
     require(static_cast<int64_t>(d) == dim || is[d] <= xs[d], Code::shape,
-            "{}: index ({}) is larger than self ({}) in dim {}; only dim {} may be", a.op(), to_string(index), to_string(x), d,
-            dim);
+            "{}: index ({}) is larger than self ({}) in dim {}; only dim {} may be", a.op(), to_string(index),
+            to_string(x), d, dim);
 }
 GatherSpec one_by_one(const Args& a, const char* index_param, int64_t dim, bool wrap) {
   const Meta &x = a.tensor("self"), &index = a.tensor(index_param);
@@ -147,11 +147,13 @@ struct Along {
 };
 Along along(const Args& a) {
   const Meta &x = a.tensor("self"), &index = a.tensor("indices");
-  require(is_index(index.dtype), Code::dtype, "take_along_dim: indices must be int32 or int64, not {}", name(index.dtype));
+  require(is_index(index.dtype), Code::dtype, "take_along_dim: indices must be int32 or int64, not {}",
+          name(index.dtype));
   if (!a.has("dim")) return {Shape{x.numel()}, Shape{index.numel()}, Shape{index.numel()}, 0};
   require(x.rank() == index.rank(), Code::shape, "take_along_dim: indices ({}) must have as many dims as self ({})",
           to_string(index), to_string(x));
-  Along out{at_least_1d(x.shape), at_least_1d(index.shape), {}, wrap_dim(a.integer("dim"), x.rank(), "take_along_dim: dim")};
+  Along out{
+      at_least_1d(x.shape), at_least_1d(index.shape), {}, wrap_dim(a.integer("dim"), x.rank(), "take_along_dim: dim")};
   Shape xs = out.x, is = out.index;
   xs[out.dim] = is[out.dim] = 1;
   out.out = broadcast(xs, is, "take_along_dim");
@@ -189,15 +191,16 @@ std::vector<Tensor> slices_oracle(const Tensor& x, const Tensor& index, int64_t 
   const std::vector<int64_t> values = index.to_ints();
   return {rearranged(x, shape, [&](const Ints& i) {
     Ints from(i.begin(), i.begin() + dim);
-    const int64_t v = values[static_cast<size_t>(place(index.shape(), Ints(i.begin() + dim, i.begin() + dim + index.rank())))];
+    const int64_t v =
+        values[static_cast<size_t>(place(index.shape(), Ints(i.begin() + dim, i.begin() + dim + index.rank())))];
     from.push_back(v < 0 ? v + x.dim(dim) : v);
     from.append(i.begin() + dim + index.rank(), i.end());
     return place(x.shape(), from);
   })};
 }
 std::vector<Tensor> index_select_oracle(const Args& a, const std::vector<Tensor>& x) {
-  return slices_oracle(x[0], x[1].view({x[1].numel()}), (a.integer("dim") + x[0].rank()) % std::max<int64_t>(x[0].rank(), 1),
-                       index_select(a)[0].shape);
+  return slices_oracle(x[0], x[1].view({x[1].numel()}),
+                       (a.integer("dim") + x[0].rank()) % std::max<int64_t>(x[0].rank(), 1), index_select(a)[0].shape);
 }
 std::vector<Tensor> embedding_oracle(const Args& a, const std::vector<Tensor>& x) {
   return slices_oracle(x[0], x[1], 0, embedding(a)[0].shape);
@@ -248,21 +251,21 @@ void import_gather_elements(Importing& node) {
 namespace decls {
 Decls select() {
   Decls out = {
-      movement_op("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select,
-                  {gather_kernel<index_select_spec>()}, index_select_oracle, index_select_samples),
-      movement_op("aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool "
-                  "sparse=False) -> Tensor",
-                  embedding, {gather_kernel<embedding_spec>()}, embedding_oracle, embedding_samples),
-      movement_op("custom::gather_axis(Tensor self, Tensor indices, int axis=0) -> Tensor", gather_axis,
-                  {gather_kernel<gather_axis_spec>()}, gather_axis_oracle, gather_axis_samples),
-      movement_op("aten::take(Tensor self, Tensor index) -> Tensor", take, {gather_kernel<take_spec>()}, take_oracle,
-                  take_samples),
-      movement_op("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather,
-                  {gather_kernel<gather_spec>()}, gather_oracle, gather_samples),
-      movement_op("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim,
-                  {gather_kernel<take_along_dim_spec>()}, take_along_dim_oracle, take_along_dim_samples),
-      movement_op("custom::gather_elements(Tensor self, Tensor indices, int axis=0) -> Tensor", gather_elements,
-                  {gather_kernel<gather_elements_spec>()}, gather_elements_oracle, gather_elements_samples),
+      gather_op<index_select_spec>("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select,
+                                   index_select_oracle, index_select_samples),
+      gather_op<embedding_spec>(
+          "aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool "
+          "sparse=False) -> Tensor",
+          embedding, embedding_oracle, embedding_samples),
+      gather_op<gather_axis_spec>("custom::gather_axis(Tensor self, Tensor indices, int axis=0) -> Tensor", gather_axis,
+                                  gather_axis_oracle, gather_axis_samples),
+      gather_op<take_spec>("aten::take(Tensor self, Tensor index) -> Tensor", take, take_oracle, take_samples),
+      gather_op<gather_spec>("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+                             gather, gather_oracle, gather_samples),
+      gather_op<take_along_dim_spec>("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+                                     take_along_dim, take_along_dim_oracle, take_along_dim_samples),
+      gather_op<gather_elements_spec>("custom::gather_elements(Tensor self, Tensor indices, int axis=0) -> Tensor",
+                                      gather_elements, gather_elements_oracle, gather_elements_samples),
   };
   out[2].imports = {{"Gather", import_gather, 1}};
   out[2].source = "ONNX Gather";

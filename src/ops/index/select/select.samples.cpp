@@ -16,7 +16,8 @@ void index_select_samples(SampleSink& s) {
   s.add({strided(randn({6, 7})), val(1), spaced(i64({3}, {6, 2, 2}))});
   s.add({randn({4, 3000}), val(0), rand_ints({40}, 0, 4)});
   s.add({randn({3, 900}), val(1), rand_ints({5000}, 0, 900)});
-  s.error(Code::index, {"index_select", "index 5", "[1]", "dim 0", "extent 5"}, {randn({5, 3}), val(0), i64({2}, {0, 5})});
+  s.error(Code::index, {"index_select", "index 5", "[1]", "dim 0", "extent 5"},
+          {randn({5, 3}), val(0), i64({2}, {0, 5})});
   s.error(Code::index, {"index -1"}, {randn({5, 3}), val(0), i64({1}, {-1})});
   s.error(Code::index, {"index 0", "extent 0"}, {randn({0, 3}), val(0), i64({1}, {0})});
   s.error(Code::shape, {"[2, 2]"}, {randn({3, 5}), val(1), rand_ints({2, 2}, 0, 2)});

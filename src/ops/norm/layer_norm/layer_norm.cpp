@@ -48,7 +48,8 @@ LayerNormSpec layer_norm_spec(const Args& a) {
   s.rms = op == "rms_norm" || op == "rms_norm_axis";
   s.saturates = op == "rms_norm" && a.schema().space == "custom";
   s.saves = a.schema().returns.size() > 1;
-  const Meta& x = a.tensor("input");
+  const char* input = has("input") ? "input" : "x";
+  const Meta& x = a.tensor(input);
   require(is_floating(x.dtype), Code::dtype, "{}: input is {}, it must be floating", op, to_string(x));
   require(x.rank() >= 1, Code::shape, "{}: input is 0-d; it needs an axis to normalise", op);
   s.eps = has("eps") ? (a.has("eps") ? a.number("eps") : epsilon_of(x.dtype)) : a.number("epsilon");
@@ -63,7 +64,7 @@ LayerNormSpec layer_norm_spec(const Args& a) {
   check_weight(a, x, "weight", s.axis, !has("axis"));
   check_weight(a, x, "bias", s.axis, !has("axis"));
   for (int64_t d = 0; d < x.rank(); ++d) (d < s.axis ? s.rows : s.n) *= x.shape[static_cast<size_t>(d)];
-  s.input = a.operand("input");
+  s.input = a.operand(input);
   s.weight = has("weight") ? a.operand("weight") : -1;
   s.bias = has("bias") ? a.operand("bias") : -1;
   return s;
@@ -152,7 +153,7 @@ int64_t layer_norm_bytes(const Args& a) {
 
 Bound bind_layer_norm(const Args& a, const Metas& outputs) {
   LayerNormSpec s = layer_norm_spec(a);
-  const Meta& x = a.tensor("input");
+  const Meta& x = a.operands()[static_cast<size_t>(s.input)];
   s.saturates = s.saturates && x.dtype == DType::float16;
   return in_float_arithmetic(arithmetic_of(x.dtype, "layer_norm"), [&](auto zero) -> Bound {
     using A = decltype(zero);

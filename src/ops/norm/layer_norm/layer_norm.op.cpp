@@ -11,7 +11,7 @@ namespace {
 
 Metas infer(const Args& a) {
   const LayerNormSpec s = layer_norm_spec(a);
-  const Meta& x = a.tensor("input");
+  const Meta& x = a.operands()[static_cast<size_t>(s.input)];
   Metas out = {x.like()};
   if (s.saves) {
     Shape lead = x.shape;
@@ -25,7 +25,7 @@ Metas infer(const Args& a) {
 
 Cost cost(const Args& a, const Metas& outputs) {
   Cost c = copy_cost(a, outputs);
-  c.flops = 7 * a.tensor("input").numel();
+  c.flops = 7 * outputs[0].numel();
   c.workspace = layer_norm_bytes(a);
   return c;
 }
@@ -149,7 +149,7 @@ Decls layer_norm() {
                "(Tensor, Tensor, Tensor)",
                onnx_samples, "ONNX LayerNormalization: an axis, weights that broadcast", {{"LayerNormalization", import_layer_norm}}),
       declared("aten::rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", rms_samples, "ATen"),
-      declared("custom::rms_norm(Tensor input, Tensor weight, float epsilon=1e-6) -> Tensor", custom_rms_samples,
+      declared("custom::rms_norm(Tensor x, Tensor weight, float epsilon=1e-6) -> Tensor", custom_rms_samples,
                "Zhang, Sennrich 2019; a float16 result stays finite"),
       declared("custom::rms_norm_axis(Tensor input, Tensor? weight=None, int axis=-1, float eps=1e-05) -> Tensor", onnx_rms_samples,
                "ONNX RMSNormalization: an axis, weights that broadcast", {{"RMSNormalization", import_rms_norm}}),

@@ -52,6 +52,11 @@ void import_reduce(Importing& in, const char* kind, int axes_input_since) {
   in.output(0, in.emit("custom::reduce", {in.input(0), std::string(kind), axes, in.integer("keepdims", 1) != 0, noop}));
 }
 
+void import_global_pool(Importing& in) {
+  const std::string kind = in.op_type() == "GlobalAveragePool" ? "mean" : in.op_type() == "GlobalMaxPool" ? "max" : "lp";
+  in.output(0, in.emit("custom::global_pool", {in.input(0), kind, kind == "lp" ? static_cast<double>(in.integer("p", 2)) : 2.0}));
+}
+
 template <const char* const& kind, int since>
 void import_kind(Importing& in) {
   import_reduce(in, kind, since);
@@ -119,6 +124,10 @@ Decls reduction() {
       {"ReduceLogSum", import_kind<kLogSum, 18>},   {"ReduceLogSumExp", import_kind<kLogSumExp, 18>},
   };
   d.push_back(std::move(onnx));
+  OpDecl global = declared("custom::global_pool(Tensor self, str kind, float p=2.0) -> Tensor", global_pool_samples,
+                           "ONNX GlobalAveragePool, GlobalMaxPool, GlobalLpPool: over every dim after the channels", sums);
+  global.imports = {{"GlobalAveragePool", import_global_pool}, {"GlobalMaxPool", import_global_pool}, {"GlobalLpPool", import_global_pool, 2}};
+  d.push_back(std::move(global));
   return d;
 }
 

@@ -157,5 +157,14 @@ void onnx_reduce_samples(SampleSink& s) {
   s.add({randn({2, 0, 3}), val("sum"), ints({1})});
   s.error(Code::value, {"median"}, {randn({2}), val("median")});
 }
+void global_pool_samples(SampleSink& s) {
+  for (const char* kind : {"mean", "max", "lp"}) {
+    s.add({randn({2, 3, 7, 9}), val(kind)});
+    s.add({randn({2, 3, 40}), val(kind)});
+    s.add({randn({1, 2, 3, 4, 5}), val(kind)});
+  }
+  s.add({randn({2, 3, 7}), val("lp"), val(3.0)});
+  s.error(Code::shape, {"[5]"}, {randn({5}), val("max")});
+}
 
 }  // namespace nbx

@@ -115,6 +115,14 @@ ReductionSpec reduction_spec(const Args& a) {
     else if (a.flag("noop_with_empty_axes")) s.over.assign(s.over.size(), false);
     s.keepdim = a.flag("keepdims");
     set_onnx(s, a.text("kind"));
+  } else if (is("global_pool")) {
+    require(x.rank() >= 2 && is_floating(x.dtype), Code::shape, "global_pool: {} needs a batch and a channel dim and a floating dtype", to_string(x));
+    s.over[0] = s.over[1] = false;
+    s.keepdim = true;
+    const std::string kind = a.text("kind");
+    if (kind == "lp") set_norm(s, a.number("p"));
+    else set_onnx(s, kind);
+    s.empty_is_error = s.empty_is_error || kind == "max";
   } else {
     fail(Code::internal, "nbx defect: {} is no reduction", op);
   }

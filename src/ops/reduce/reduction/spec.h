@@ -43,5 +43,6 @@ void spread_whole_samples(SampleSink& s);
 void spread_dim_samples(SampleSink& s);
 void spread_correction_samples(SampleSink& s);
 void onnx_reduce_samples(SampleSink& s);
+void global_pool_samples(SampleSink& s);
 
 }  // namespace nbx

@@ -20,6 +20,5 @@ void expand_samples(SampleSink& s);
 void expand_as_samples(SampleSink& s);
 void broadcast_to_samples(SampleSink& s);
 void onnx_expand_samples(SampleSink& s);
-void detach_samples(SampleSink& s);
 
 }  // namespace nbx

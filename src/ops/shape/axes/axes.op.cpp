@@ -52,7 +52,8 @@ Metas onnx_squeeze(const Args& a) {
   const Meta& x = a.tensor("self");
   const Ints axes = wrap_dims(a.ints("axes"), x.rank(), "onnx_squeeze: axes");
   for (int64_t d : axes)
-    require(d < x.rank() && x.shape[d] == 1, Code::shape, "onnx_squeeze: axis {} of {} is not of extent 1", d, to_string(x));
+    require(d < x.rank() && x.shape[d] == 1, Code::shape, "onnx_squeeze: axis {} of {} is not of extent 1", d,
+            to_string(x));
   return squeezed(a, axes);
 }
 
@@ -95,8 +96,8 @@ Metas reverse_axes(const Args& a) {
 }
 Metas t(const Args& a) {
   const Meta& x = a.tensor("self");
-  require(x.rank() <= 2, Code::shape, "t: self has {} dims ({}); t is for at most 2, use transpose or permute", x.rank(),
-          to_string(x));
+  require(x.rank() <= 2, Code::shape, "t: self has {} dims ({}); t is for at most 2, use transpose or permute",
+          x.rank(), to_string(x));
   return reverse_axes(a);
 }
 Metas moved(const Args& a, const Ints& source, const Ints& destination) {
@@ -133,8 +134,8 @@ Metas expanded(const Args& a, const Ints& size) {
     const int64_t step = !fresh ? x.strides[d - added] : d < rank - 1 ? shape[d + 1] * strides[d + 1] : 1;
     if (shape[d] == -1 && !fresh) shape[d] = extent;
     require(extent == 1 ? shape[d] >= 0 : shape[d] == extent, Code::shape,
-            "{}: dim {} of {} cannot become {} (size {}); only an extent of 1 stretches", a.op(), d - added, to_string(x),
-            size[d], to_string(size));
+            "{}: dim {} of {} cannot become {} (size {}); only an extent of 1 stretches", a.op(), d - added,
+            to_string(x), size[d], to_string(size));
     strides[d] = shape[d] == extent ? step : 0;
   }
   numel(shape, itemsize(x.dtype));  // the expanded size must be countable
@@ -147,8 +148,6 @@ Metas onnx_expand(const Args& a) {
   check_shape(shape, "onnx_expand: shape");
   return expanded(a, broadcast(a.tensor("self").shape, shape, "onnx_expand"));
 }
-
-Metas detach(const Args& a) { return ordered(a, identity(a.tensor("self").rank())); }
 
 // Oracles. Dims that only appear or vanish leave the row-major order alone.
 template <InferFn infer>
@@ -187,7 +186,8 @@ std::vector<Tensor> movedim_oracle(const Args& a, const std::vector<Tensor>& x) 
   Ints to = lists ? a.ints("destination") : Ints{a.integer("destination")};
   Ints order;
   std::vector<std::pair<int64_t, int64_t>> pairs;
-  for (size_t i = 0; i < from.size(); ++i) pairs.push_back({(to[i] + x[0].rank()) % x[0].rank(), (from[i] + x[0].rank()) % x[0].rank()});
+  for (size_t i = 0; i < from.size(); ++i)
+    pairs.push_back({(to[i] + x[0].rank()) % x[0].rank(), (from[i] + x[0].rank()) % x[0].rank()});
   for (int64_t d = 0; d < x[0].rank(); ++d)
     if (std::none_of(pairs.begin(), pairs.end(), [&](auto& p) { return p.second == d; })) order.push_back(d);
   std::sort(pairs.begin(), pairs.end());
@@ -209,7 +209,9 @@ Value axes_of(Importing& node) {
   if (node.has("axes")) return node.ints("axes");
   return None{};
 }
-void import_squeeze(Importing& node) { node.output(0, node.emit("custom::onnx_squeeze", {node.input(0), axes_of(node)})); }
+void import_squeeze(Importing& node) {
+  node.output(0, node.emit("custom::onnx_squeeze", {node.input(0), axes_of(node)}));
+}
 void import_unsqueeze(Importing& node) {
   const Value axes = axes_of(node);
   if (is_none(axes)) node.unsupported("Unsqueeze without axes");
@@ -235,7 +237,8 @@ namespace decls {
 Decls axes() {
   return {
       view_op<squeeze>("aten::squeeze(Tensor self) -> Tensor", same_order<squeeze>, squeeze_samples),
-      view_op<squeeze_dim>("aten::squeeze.dim(Tensor self, int dim) -> Tensor", same_order<squeeze_dim>, squeeze_dim_samples),
+      view_op<squeeze_dim>("aten::squeeze.dim(Tensor self, int dim) -> Tensor", same_order<squeeze_dim>,
+                           squeeze_dim_samples),
       view_op<squeeze_dims>("aten::squeeze.dims(Tensor self, int[] dim) -> Tensor", same_order<squeeze_dims>,
                             squeeze_dims_samples),
       view_op<unsqueeze>("aten::unsqueeze(Tensor self, int dim) -> Tensor", same_order<unsqueeze>, unsqueeze_samples),
@@ -261,12 +264,9 @@ Decls axes() {
                          expand_as_samples),
       view_op<expand>("aten::broadcast_to(Tensor self, int[] size) -> Tensor", expand_oracle<expand>,
                       broadcast_to_samples),
-      importing(view_op<onnx_expand>("custom::onnx_expand(Tensor self, int[] shape) -> Tensor", expand_oracle<onnx_expand>,
-                                     onnx_expand_samples),
+      importing(view_op<onnx_expand>("custom::onnx_expand(Tensor self, int[] shape) -> Tensor",
+                                     expand_oracle<onnx_expand>, onnx_expand_samples),
                 "Expand", import_expand),
-      view_op<detach>("aten::detach(Tensor self) -> Tensor", same_order<detach>, detach_samples),
-      view_op<detach>("aten::alias(Tensor self) -> Tensor", same_order<detach>, detach_samples),
-      view_op<detach>("aten::lift_fresh(Tensor self) -> Tensor", same_order<detach>, detach_samples),
   };
 }
 }  // namespace decls

@@ -110,11 +110,5 @@ void onnx_expand_samples(SampleSink& s) {
   s.add({randn({1, 3}), ints({0, 1})});
   s.error(Code::shape, {"onnx_expand"}, {randn({3}), ints({2})});
 }
-void detach_samples(SampleSink& s) {
-  s.add({randn({2, 3})});
-  s.add({strided(randn({4, 5}))});
-  s.add({randn({})});
-  s.add({randn({0})});
-}
 
 }  // namespace nbx

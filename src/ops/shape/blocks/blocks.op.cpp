@@ -33,13 +33,14 @@ Meta with_picture(const Meta& x, int64_t channels, int64_t h, int64_t w) {
 Metas shuffled(const Args& a, int64_t block) {
   const Picture p = picture_of(a, block);
   require(p.channels % block == 0 && p.channels / block % block == 0, Code::shape,
-          "{}: {} channels of {} do not divide by {} x {}", a.op(), p.channels, to_string(a.tensor("self")), block, block);
+          "{}: {} channels of {} do not divide by {} x {}", a.op(), p.channels, to_string(a.tensor("self")), block,
+          block);
   return {with_picture(a.tensor("self"), p.channels / block / block, p.h * block, p.w * block)};
 }
 Metas unshuffled(const Args& a, int64_t block) {
   const Picture p = picture_of(a, block);
-  require(p.h % block == 0 && p.w % block == 0, Code::shape, "{}: the height {} and width {} of {} do not divide by {}", a.op(),
-          p.h, p.w, to_string(a.tensor("self")), block);
+  require(p.h % block == 0 && p.w % block == 0, Code::shape, "{}: the height {} and width {} of {} do not divide by {}",
+          a.op(), p.h, p.w, to_string(a.tensor("self")), block);
   return {with_picture(a.tensor("self"), p.channels * block * block, p.h / block, p.w / block)};
 }
 
@@ -53,7 +54,8 @@ Walk walk_of(int64_t batch, int64_t c, int64_t h, int64_t w, int64_t b, Order or
   const bool pixel = order == Order::pixel;
   Walk out;
   out.shape = {batch, c, h, b, w, b};
-  out.deep = {c * b * b * plane, pixel ? b * b * plane : plane, w, (pixel ? b : b * c) * plane, 1, (pixel ? 1 : c) * plane};
+  out.deep = {c * b * b * plane,      pixel ? b * b * plane : plane, w, (pixel ? b : b * c) * plane, 1,
+              (pixel ? 1 : c) * plane};
   out.wide = {c * b * b * plane, b * b * plane, b * w * b, w * b, b, 1};
   return out;
 }
@@ -69,13 +71,15 @@ Bound bind_unshuffle(const Args& a, const Metas&, int64_t b, Order order) {
 }
 
 // The place in the deep tensor of element (n, c, y, x) of the wide one.
-int64_t deep_place(int64_t n, int64_t c, int64_t y, int64_t x, int64_t channels, int64_t h, int64_t w, int64_t b, Order order) {
+int64_t deep_place(int64_t n, int64_t c, int64_t y, int64_t x, int64_t channels, int64_t h, int64_t w, int64_t b,
+                   Order order) {
   const int64_t by = y % b, bx = x % b;
   const int64_t channel = order == Order::pixel ? (c * b + by) * b + bx : (by * b + bx) * channels + c;
   return ((n * channels * b * b + channel) * (h / b) + y / b) * (w / b) + x / b;
 }
 Tensor shuffle_oracle(const Tensor& x, const Shape& shape, int64_t b, Order order) {
-  const int64_t rank = static_cast<int64_t>(shape.size()), c = shape[rank - 3], h = shape[rank - 2], w = shape[rank - 1];
+  const int64_t rank = static_cast<int64_t>(shape.size()), c = shape[rank - 3], h = shape[rank - 2],
+                w = shape[rank - 1];
   return rearranged(x, shape, [&](const Ints& i) {
     const int64_t n = place(Shape(shape.begin(), shape.end() - 3), Ints(i.begin(), i.end() - 3));
     return deep_place(n, i[rank - 3], i[rank - 2], i[rank - 1], c, h, w, b, order);
@@ -107,7 +111,8 @@ Metas depth_to_space(const Args& a) {
 Metas space_to_depth(const Args& a) { return unshuffled(a, a.integer("blocksize")); }
 
 void import_depth_to_space(Importing& node) {
-  node.output(0, node.emit("custom::depth_to_space", {node.input(0), node.integer("blocksize"), node.text("mode", "DCR")}));
+  node.output(
+      0, node.emit("custom::depth_to_space", {node.input(0), node.integer("blocksize"), node.text("mode", "DCR")}));
 }
 void import_space_to_depth(Importing& node) {
   node.output(0, node.emit("custom::space_to_depth", {node.input(0), node.integer("blocksize")}));
@@ -118,30 +123,48 @@ void import_space_to_depth(Importing& node) {
 namespace decls {
 Decls blocks() {
   Decls out = {
-      movement_op("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle,
-                  {cpu("strided_copy_cpu", [](const Args& a, const Metas& o) { return bind_shuffle(a, o, a.integer("upscale_factor"), Order::pixel); })},
-                  [](const Args& a, const std::vector<Tensor>& x) {
-                    return std::vector<Tensor>{shuffle_oracle(x[0], pixel_shuffle(a)[0].shape, a.integer("upscale_factor"), Order::pixel)};
-                  },
-                  pixel_shuffle_samples),
-      movement_op("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle,
-                  {cpu("strided_copy_cpu", [](const Args& a, const Metas& o) { return bind_unshuffle(a, o, a.integer("downscale_factor"), Order::pixel); })},
-                  [](const Args& a, const std::vector<Tensor>& x) {
-                    return std::vector<Tensor>{unshuffle_oracle(x[0], pixel_unshuffle(a)[0].shape, a.integer("downscale_factor"), Order::pixel)};
-                  },
-                  pixel_unshuffle_samples),
-      movement_op("custom::depth_to_space(Tensor self, int blocksize, str mode='DCR') -> Tensor", depth_to_space,
-                  {cpu("strided_copy_cpu", [](const Args& a, const Metas& o) { return bind_shuffle(a, o, a.integer("blocksize"), order_of(a)); })},
-                  [](const Args& a, const std::vector<Tensor>& x) {
-                    return std::vector<Tensor>{shuffle_oracle(x[0], depth_to_space(a)[0].shape, a.integer("blocksize"), order_of(a))};
-                  },
-                  depth_to_space_samples),
-      movement_op("custom::space_to_depth(Tensor self, int blocksize) -> Tensor", space_to_depth,
-                  {cpu("strided_copy_cpu", [](const Args& a, const Metas& o) { return bind_unshuffle(a, o, a.integer("blocksize"), Order::depth); })},
-                  [](const Args& a, const std::vector<Tensor>& x) {
-                    return std::vector<Tensor>{unshuffle_oracle(x[0], space_to_depth(a)[0].shape, a.integer("blocksize"), Order::depth)};
-                  },
-                  space_to_depth_samples),
+      movement_op(
+          "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle,
+          {cpu("strided_copy_cpu",
+               [](const Args& a, const Metas& o) {
+                 return bind_shuffle(a, o, a.integer("upscale_factor"), Order::pixel);
+               })},
+          [](const Args& a, const std::vector<Tensor>& x) {
+            return std::vector<Tensor>{
+                shuffle_oracle(x[0], pixel_shuffle(a)[0].shape, a.integer("upscale_factor"), Order::pixel)};
+          },
+          pixel_shuffle_samples),
+      movement_op(
+          "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle,
+          {cpu("strided_copy_cpu",
+               [](const Args& a, const Metas& o) {
+                 return bind_unshuffle(a, o, a.integer("downscale_factor"), Order::pixel);
+               })},
+          [](const Args& a, const std::vector<Tensor>& x) {
+            return std::vector<Tensor>{
+                unshuffle_oracle(x[0], pixel_unshuffle(a)[0].shape, a.integer("downscale_factor"), Order::pixel)};
+          },
+          pixel_unshuffle_samples),
+      movement_op(
+          "custom::depth_to_space(Tensor self, int blocksize, str mode='DCR') -> Tensor", depth_to_space,
+          {cpu("strided_copy_cpu",
+               [](const Args& a, const Metas& o) { return bind_shuffle(a, o, a.integer("blocksize"), order_of(a)); })},
+          [](const Args& a, const std::vector<Tensor>& x) {
+            return std::vector<Tensor>{
+                shuffle_oracle(x[0], depth_to_space(a)[0].shape, a.integer("blocksize"), order_of(a))};
+          },
+          depth_to_space_samples),
+      movement_op(
+          "custom::space_to_depth(Tensor self, int blocksize) -> Tensor", space_to_depth,
+          {cpu("strided_copy_cpu",
+               [](const Args& a, const Metas& o) {
+                 return bind_unshuffle(a, o, a.integer("blocksize"), Order::depth);
+               })},
+          [](const Args& a, const std::vector<Tensor>& x) {
+            return std::vector<Tensor>{
+                unshuffle_oracle(x[0], space_to_depth(a)[0].shape, a.integer("blocksize"), Order::depth)};
+          },
+          space_to_depth_samples),
   };
   out[2].imports = {{"DepthToSpace", import_depth_to_space, 1}};
   out[2].source = "ONNX DepthToSpace";

@@ -44,11 +44,12 @@ Metas cat(const Args& a) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Meta& m = *tensors[i];
     if (skipped(m)) continue;
-    require(m.rank() == first->rank(), Code::shape, "cat: tensor {} has {} dims ({}), the first has {} ({})", i, m.rank(),
-            to_string(m), first->rank(), to_string(*first));
+    require(m.rank() == first->rank(), Code::shape, "cat: tensor {} has {} dims ({}), the first has {} ({})", i,
+            m.rank(), to_string(m), first->rank(), to_string(*first));
     for (int64_t d = 0; d < m.rank(); ++d)
       require(d == dim || m.shape[d] == shape[d], Code::shape,
-              "cat: tensor {} is {}, the first is {}; they may differ in dim {} only", i, to_string(m), to_string(*first), dim);
+              "cat: tensor {} is {}, the first is {}; they may differ in dim {} only", i, to_string(m),
+              to_string(*first), dim);
     shape[dim] += m.shape[dim];
   }
   return {Meta(dtype, shape)};
@@ -60,8 +61,9 @@ Metas stack(const Args& a) {
   Shape shape = tensors[0]->shape;
   const int64_t dim = wrap_dim(a.integer("dim"), static_cast<int64_t>(shape.size()) + 1, "stack: dim");
   for (size_t i = 0; i < tensors.size(); ++i)
-    require(tensors[i]->shape == tensors[0]->shape, Code::shape, "stack: tensor {} is {}, the first is {}; all must be equal", i,
-            to_string(*tensors[i]), to_string(*tensors[0]));
+    require(tensors[i]->shape == tensors[0]->shape, Code::shape,
+            "stack: tensor {} is {}, the first is {}; all must be equal", i, to_string(*tensors[i]),
+            to_string(*tensors[0]));
   shape.insert(shape.begin() + dim, static_cast<int64_t>(tensors.size()));
   return {Meta(dtype, shape)};
 }
@@ -171,8 +173,8 @@ std::vector<Kernel> kernels() {
 
 namespace decls {
 Decls cat() {
-  Decls out = {movement_op("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", nbx::cat, kernels<false>(), oracle<false>,
-                           cat_samples),
+  Decls out = {movement_op("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", nbx::cat, kernels<false>(),
+                           oracle<false>, cat_samples),
                movement_op("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack, kernels<true>(), oracle<true>,
                            stack_samples)};
   out[0].aliases = {"aten::concat", "aten::concatenate"};

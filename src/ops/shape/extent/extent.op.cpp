@@ -76,8 +76,8 @@ void import_size(Importing& node) { node.output(0, node.emit("custom::size", {no
 namespace decls {
 Decls extent() {
   Decls out = {
-      movement_op("aten::_shape_as_tensor(Tensor self) -> Tensor", shape_as_tensor, {cpu("extents_cpu", bind_whole, true)},
-                  whole_oracle, whole_samples),
+      movement_op("aten::_shape_as_tensor(Tensor self) -> Tensor", shape_as_tensor,
+                  {cpu("extents_cpu", bind_whole, true)}, whole_oracle, whole_samples),
       movement_op("custom::shape(Tensor self, int start=0, int? end=None) -> Tensor", shape,
                   {cpu("extents_cpu", bind_shape, true)}, shape_oracle, shape_samples),
       movement_op("custom::size(Tensor self) -> Tensor", size, {cpu("extents_cpu", bind_size, true)}, size_oracle,

@@ -22,10 +22,14 @@ const char* name_of(PadMode mode) {
 // Where place i of a row lies that repeats or mirrors n elements endlessly.
 int64_t source_of(int64_t i, int64_t n, PadMode mode) {
   switch (mode) {
-    case PadMode::constant: return i >= 0 && i < n ? i : -1;
-    case PadMode::replicate: return std::clamp<int64_t>(i, 0, n - 1);
-    case PadMode::circular: return ((i % n) + n) % n;
-    default: break;
+    case PadMode::constant:
+      return i >= 0 && i < n ? i : -1;
+    case PadMode::replicate:
+      return std::clamp<int64_t>(i, 0, n - 1);
+    case PadMode::circular:
+      return ((i % n) + n) % n;
+    default:
+      break;
   }
   if (n == 1) return 0;
   const int64_t period = 2 * (n - 1), at = ((i % period) + period) % period;
@@ -41,8 +45,8 @@ Shape padded_shape(const Meta& x, const Pads& pads, PadMode mode, const std::str
     int64_t padded = 0;
     require(checked_add(n, before, padded) && checked_add(padded, after, padded), Code::shape,
             "{}: dim {} of {} padded by {} and {} is too large", op, d, to_string(x), before, after);
-    require(padded >= 0, Code::shape, "{}: dim {} of {} padded by {} and {} would have extent {}", op, d, to_string(x), before,
-            after, padded);
+    require(padded >= 0, Code::shape, "{}: dim {} of {} padded by {} and {} would have extent {}", op, d, to_string(x),
+            before, after, padded);
     out[d] = padded;
     const bool grows = before > 0 || after > 0;
     if (mode == PadMode::constant || !grows || padded == 0) continue;
@@ -75,10 +79,10 @@ Bound bind_padding(const Meta& x, const Meta& out, const Pads& pads, PadMode mod
   if (out.numel() == 0) return [](const Run&) {};  // an extent may be as large as it likes
   PadMap map = pad_map(x.shape, pads, mode);
   struct Plan {
-    PadMap map;               // dims before the last padded one, then that one
-    std::vector<int64_t> steps;  // items of the source for one step of each dim
-    int64_t rows = 1;         // places of all dims but the last
-    int64_t block = 1;        // items that move together: the product of the unpadded trailing dims
+    PadMap map;                          // dims before the last padded one, then that one
+    std::vector<int64_t> steps;          // items of the source for one step of each dim
+    int64_t rows = 1;                    // places of all dims but the last
+    int64_t block = 1;                   // items that move together: the product of the unpadded trailing dims
     int64_t run_begin = 0, run_end = 0;  // places of the last dim that copy one dense run
     int64_t grain = 1;
   };

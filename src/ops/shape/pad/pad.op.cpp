@@ -13,10 +13,10 @@ namespace {
 // ATen lists pads from the last dim on: (last before, last after, second last before, ...).
 Pads aten_pads(const Args& a, const Ints& pad) {
   const Meta& x = a.tensor("self");
-  require(pad.size() % 2 == 0, Code::value, "{}: pad {} has {} entries; it takes pairs (before, after)", a.op(), to_string(pad),
-          pad.size());
-  require(static_cast<int64_t>(pad.size()) / 2 <= x.rank(), Code::shape, "{}: pad {} is for {} dims, self has {} ({})", a.op(),
-          to_string(pad), pad.size() / 2, x.rank(), to_string(x));
+  require(pad.size() % 2 == 0, Code::value, "{}: pad {} has {} entries; it takes pairs (before, after)", a.op(),
+          to_string(pad), pad.size());
+  require(static_cast<int64_t>(pad.size()) / 2 <= x.rank(), Code::shape, "{}: pad {} is for {} dims, self has {} ({})",
+          a.op(), to_string(pad), pad.size() / 2, x.rank(), to_string(x));
   Pads p{Ints(x.shape.size(), 0), Ints(x.shape.size(), 0)};
   for (size_t i = 0; i < pad.size(); i += 2) {
     const size_t d = x.shape.size() - 1 - i / 2;
@@ -31,7 +31,8 @@ PadMode mode_of(const std::string& mode, const std::string& op) {
   if (mode == "reflect") return PadMode::reflect;
   if (mode == "replicate" || mode == "edge") return PadMode::replicate;
   if (mode == "circular" || mode == "wrap") return PadMode::circular;
-  fail(Code::value, "{}: mode '{}' is not known; it is constant, reflect, replicate (edge) or circular (wrap)", op, mode);
+  fail(Code::value, "{}: mode '{}' is not known; it is constant, reflect, replicate (edge) or circular (wrap)", op,
+       mode);
 }
 
 // ATen's limits, tighter than what the map could do.
@@ -41,10 +42,11 @@ void check_aten_mode(const Args& a, const Pads& p, PadMode mode) {
     const int64_t n = x.shape[d], most = std::max(p.before[d], p.after[d]);
     if (mode == PadMode::reflect)
       require(most < n || most <= 0, Code::shape,
-              "{}: padding {} of dim {} must be less than its extent {} to reflect ({})", a.op(), most, d, n, to_string(x));
-    if (mode == PadMode::circular)
-      require(most <= n, Code::shape, "{}: padding {} of dim {} wraps around its extent {} more than once ({})", a.op(), most, d, n,
+              "{}: padding {} of dim {} must be less than its extent {} to reflect ({})", a.op(), most, d, n,
               to_string(x));
+    if (mode == PadMode::circular)
+      require(most <= n, Code::shape, "{}: padding {} of dim {} wraps around its extent {} more than once ({})", a.op(),
+              most, d, n, to_string(x));
   }
 }
 
@@ -68,24 +70,26 @@ Metas pad(const Args& a) {
     require(!a.has("value") || a.number("value") == 0, Code::value, "pad: mode {} takes no value", a.text("mode"));
     const int64_t dims = static_cast<int64_t>(given.size()) / 2;
     require(dims >= 1 && dims <= 3 && (x.rank() == dims + 1 || x.rank() == dims + 2), Code::shape,
-            "pad: mode {} pads the last 1 to 3 dims of 2-d to 5-d tensors; pad has {} pairs for {}", a.text("mode"), dims,
-            to_string(x));
+            "pad: mode {} pads the last 1 to 3 dims of 2-d to 5-d tensors; pad has {} pairs for {}", a.text("mode"),
+            dims, to_string(x));
     check_aten_mode(a, p, mode);
   }
   return {x.with(padded_shape(x, p, mode, "pad"))};
 }
 Bound bind_pad(const Args& a, const Metas& outputs) {
   const Meta& x = a.tensor("self");
-  return bind_padding(x, outputs[0], aten_pads(a, a.ints("pad")), mode_of(a.text("mode"), "pad"), item_bytes(fill_of(a), x.dtype));
+  return bind_padding(x, outputs[0], aten_pads(a, a.ints("pad")), mode_of(a.text("mode"), "pad"),
+                      item_bytes(fill_of(a), x.dtype));
 }
 
 template <PadMode mode, int dims>
 Metas pad_nd(const Args& a) {
   const Meta& x = a.tensor("self");
   const Ints padding = a.ints("padding");
-  require(padding.size() == 2 * dims, Code::value, "{}: padding {} must have {} entries", a.op(), to_string(padding), 2 * dims);
-  require(x.rank() == dims + 1 || x.rank() == dims + 2, Code::shape, "{}: self must have {} or {} dims, it is {}", a.op(),
-          dims + 1, dims + 2, to_string(x));
+  require(padding.size() == 2 * dims, Code::value, "{}: padding {} must have {} entries", a.op(), to_string(padding),
+          2 * dims);
+  require(x.rank() == dims + 1 || x.rank() == dims + 2, Code::shape, "{}: self must have {} or {} dims, it is {}",
+          a.op(), dims + 1, dims + 2, to_string(x));
   const Pads p = aten_pads(a, padding);
   check_aten_mode(a, p, mode);
   return {x.with(padded_shape(x, p, mode, a.op()))};
@@ -105,8 +109,8 @@ Pads onnx_pads(const Args& a) {
     for (int64_t d = 0; d < x.rank(); ++d) axes.push_back(d);
   else if (!axes.empty())
     axes = wrap_dims(axes, x.rank(), "onnx_pad: axes");
-  require(pads.size() == 2 * axes.size(), Code::shape, "onnx_pad: pads {} must have {} entries for axes {} of {}", to_string(pads),
-          2 * axes.size(), to_string(axes), to_string(x));
+  require(pads.size() == 2 * axes.size(), Code::shape, "onnx_pad: pads {} must have {} entries for axes {} of {}",
+          to_string(pads), 2 * axes.size(), to_string(axes), to_string(x));
   Pads p{Ints(x.shape.size(), 0), Ints(x.shape.size(), 0)};
   for (size_t i = 0; i < axes.size(); ++i) {
     p.before[axes[i]] = pads[i];
@@ -120,7 +124,8 @@ Metas onnx_pad(const Args& a) {
 }
 Bound bind_onnx_pad(const Args& a, const Metas& outputs) {
   const Meta& x = a.tensor("self");
-  return bind_padding(x, outputs[0], onnx_pads(a), mode_of(a.text("mode"), "onnx_pad"), item_bytes(fill_of(a), x.dtype));
+  return bind_padding(x, outputs[0], onnx_pads(a), mode_of(a.text("mode"), "onnx_pad"),
+                      item_bytes(fill_of(a), x.dtype));
 }
 
 // CenterCropPad: half of the difference on either side, the smaller half first.
@@ -195,8 +200,8 @@ std::vector<Tensor> center_oracle(const Args& a, const std::vector<Tensor>& x) {
 template <PadMode mode, int dims>
 OpDecl pad_nd_op(const char* name) {
   return movement_op(
-      "aten::" + std::string(name) + std::to_string(dims) + "d(Tensor self, int[] padding) -> Tensor", pad_nd<mode, dims>,
-      {cpu("pad_cpu", bind_pad_nd<mode>)}, pad_nd_oracle<mode>,
+      "aten::" + std::string(name) + std::to_string(dims) + "d(Tensor self, int[] padding) -> Tensor",
+      pad_nd<mode, dims>, {cpu("pad_cpu", bind_pad_nd<mode>)}, pad_nd_oracle<mode>,
       mode == PadMode::reflect ? +[](SampleSink& s) { reflection_pad_samples(dims, s); }
                                : +[](SampleSink& s) { replication_pad_samples(dims, s); });
 }
@@ -208,7 +213,8 @@ void import_pad(Importing& node) {
     return;
   }
   const auto from = [&](int i) { return node.has_input(i) ? Value(FromTensor{node.input(i)}) : Value(None{}); };
-  node.output(0, node.emit("custom::onnx_pad", {node.input(0), from(1), node.text("mode", "constant"), from(2), from(3)}));
+  node.output(0,
+              node.emit("custom::onnx_pad", {node.input(0), from(1), node.text("mode", "constant"), from(2), from(3)}));
 }
 void import_center_crop_pad(Importing& node) {
   const Value axes = node.has("axes") ? Value(node.ints("axes")) : Value(None{});
@@ -224,9 +230,10 @@ Decls pad() {
                   {cpu("pad_cpu", bind_constant_pad)}, constant_pad_oracle, constant_pad_samples),
       movement_op("aten::pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", nbx::pad,
                   {cpu("pad_cpu", bind_pad)}, pad_oracle, pad_samples),
-      movement_op("custom::onnx_pad(Tensor self, int[] pads, str mode='constant', Scalar? value=None, int[]? axes=None) "
-                  "-> Tensor",
-                  onnx_pad, {cpu("pad_cpu", bind_onnx_pad)}, onnx_pad_oracle, onnx_pad_samples),
+      movement_op(
+          "custom::onnx_pad(Tensor self, int[] pads, str mode='constant', Scalar? value=None, int[]? axes=None) "
+          "-> Tensor",
+          onnx_pad, {cpu("pad_cpu", bind_onnx_pad)}, onnx_pad_oracle, onnx_pad_samples),
       movement_op("custom::center_crop_pad(Tensor self, int[] shape, int[]? axes=None) -> Tensor", center_crop_pad,
                   {cpu("pad_cpu", bind_center_crop_pad)}, center_oracle, center_crop_pad_samples),
       pad_nd_op<PadMode::reflect, 1>("reflection_pad"),

@@ -68,7 +68,7 @@ void onnx_pad_samples(SampleSink& s) {
   s.add({randn({2, 3, 4}), ints({1, 2}), val("constant"), none, ints({-2})});
   s.add({randn({2, 3, 4}), ints({1, 0, 2, 1, 3, 1}), val("edge")});
   s.add({randn({2, 3, 4}), ints({1, 0, 2, 0, 1, 3}), val("reflect")});
-  s.add({randn({2, 3}), ints({1, 7, 5, 4}), val("wrap")});      // more than once around
+  s.add({randn({2, 3}), ints({1, 7, 5, 4}), val("wrap")});     // more than once around
   s.add({randn({1, 3}), ints({2, 5, 0, 4}), val("reflect")});  // bounces
   s.add({strided(randn({4, 5})), ints({0, 1, 0, 1}), val("reflect")});
   s.add_as_is({rand_ints({2, 2}, 0, 9, DType::int32), ints({1, 0, 0, 1}), val("constant"), val(7)});

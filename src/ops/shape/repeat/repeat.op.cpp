@@ -22,9 +22,10 @@ Repeats repeats_of(const Args& a) {
   const bool tile = a.op() == "tile";
   const char* param = tile ? "dims" : "repeats";
   Repeats r{a.ints(param), x.shape};
-  require(tile || r.times.size() >= r.shape.size(), Code::shape, "repeat: repeats {} has fewer entries than self has dims ({})",
-          to_string(r.times), to_string(x));
-  for (int64_t t : r.times) require(t >= 0, Code::value, "{}: {} {} has a negative entry", a.op(), param, to_string(r.times));
+  require(tile || r.times.size() >= r.shape.size(), Code::shape,
+          "repeat: repeats {} has fewer entries than self has dims ({})", to_string(r.times), to_string(x));
+  for (int64_t t : r.times)
+    require(t >= 0, Code::value, "{}: {} {} has a negative entry", a.op(), param, to_string(r.times));
   while (r.times.size() < r.shape.size()) r.times.insert(r.times.begin(), 1);
   while (r.shape.size() < r.times.size()) r.shape.insert(r.shape.begin(), 1);
   return r;
@@ -99,8 +100,8 @@ Shifts shifts_of(const Args& a, const Meta& x) {
     const int64_t n = x.numel();
     return {Shape{n}, Ints{n > 0 ? (shifts[0] % n + n) % n : 0}};
   }
-  require(shifts.size() == dims.size(), Code::shape, "roll: {} shifts {} for {} dims {}", shifts.size(), to_string(shifts),
-          dims.size(), to_string(dims));
+  require(shifts.size() == dims.size(), Code::shape, "roll: {} shifts {} for {} dims {}", shifts.size(),
+          to_string(shifts), dims.size(), to_string(dims));
   require(x.rank() > 0, Code::index, "roll: self is 0-d; dims {} do not exist", to_string(dims));
   Shifts s{x.shape, Ints(x.shape.size(), 0)};
   for (size_t i = 0; i < dims.size(); ++i) {  // a dim may come twice
@@ -169,7 +170,8 @@ Metas interleave_int(const Args& a) {
   Interleave i = interleave_of(a);
   const int64_t times = a.integer("repeats");
   require(times >= 0, Code::value, "repeat_interleave: repeats is {}; it must not be negative", times);
-  require(checked_mul(i.shape[i.dim], times, i.shape[i.dim]), Code::shape, "repeat_interleave: {} repeats are too many", times);
+  require(checked_mul(i.shape[i.dim], times, i.shape[i.dim]), Code::shape, "repeat_interleave: {} repeats are too many",
+          times);
   if (a.has("output_size")) check_output_size(a, i.shape[i.dim]);
   return {a.tensor("self").with(i.shape)};
 }
@@ -187,8 +189,8 @@ Bound bind_interleave_int(const Args& a, const Metas& outputs) {
 // The number of times each element comes, from the tensor.
 Ints counts_of(const Args& a, int64_t extent) {
   const Meta& r = a.tensor("repeats");
-  require(r.dtype == DType::int64 || r.dtype == DType::int32, Code::dtype, "repeat_interleave: repeats must be int32 or int64, not {}",
-          name(r.dtype));
+  require(r.dtype == DType::int64 || r.dtype == DType::int32, Code::dtype,
+          "repeat_interleave: repeats must be int32 or int64, not {}", name(r.dtype));
   require(r.rank() <= 1, Code::shape, "repeat_interleave: repeats must have at most one dim, not {}", to_string(r));
   require(r.known.defined(), Code::internal, "repeat_interleave: the values of repeats are not known");
   const std::vector<int64_t> values = r.known.to_ints();
@@ -222,14 +224,15 @@ Bound bind_interleave_tensor(const Args& a, const Metas& outputs) {
   if (outputs[0].numel() == 0) outer = 0;
   return [=](const Run& r) {
     const int64_t rows = static_cast<int64_t>(counts.size()), total = sum(counts);
-    parallel_rows(r.team, outer, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, total * inner)), [&](int64_t b, int64_t e) {
-      for (int64_t o = b; o < e; ++o) {
-        std::byte* to = r.out<std::byte>(0) + o * total * inner;
-        for (int64_t k = 0; k < rows; ++k)
-          for (int64_t n = 0; n < counts[k]; ++n, to += inner)
-            std::copy_n(r.in<std::byte>(0) + (o * rows + k) * inner, inner, to);
-      }
-    });
+    parallel_rows(r.team, outer, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, total * inner)),
+                  [&](int64_t b, int64_t e) {
+                    for (int64_t o = b; o < e; ++o) {
+                      std::byte* to = r.out<std::byte>(0) + o * total * inner;
+                      for (int64_t k = 0; k < rows; ++k)
+                        for (int64_t n = 0; n < counts[k]; ++n, to += inner)
+                          std::copy_n(r.in<std::byte>(0) + (o * rows + k) * inner, inner, to);
+                    }
+                  });
   };
 }
 // Index k, repeats[k] times.
@@ -247,8 +250,10 @@ Bound bind_repeats(const Args& a, const Metas& outputs) {
     int64_t at = 0;
     for (size_t k = 0; k < counts.size(); ++k)
       for (int64_t n = 0; n < counts[k]; ++n, ++at) {
-        if (wide) r.out<int64_t>(0)[at] = static_cast<int64_t>(k);
-        else r.out<int32_t>(0)[at] = static_cast<int32_t>(k);
+        if (wide)
+          r.out<int64_t>(0)[at] = static_cast<int64_t>(k);
+        else
+          r.out<int32_t>(0)[at] = static_cast<int32_t>(k);
       }
   };
 }
@@ -284,16 +289,17 @@ Decls repeat() {
   Decls out = {
       movement_op("aten::repeat(Tensor self, int[] repeats) -> Tensor", nbx::repeat,
                   {cpu("strided_copy_cpu", bind_repeat, true)}, repeat_oracle, repeat_samples),
-      movement_op("aten::tile(Tensor self, int[] dims) -> Tensor", nbx::repeat, {cpu("strided_copy_cpu", bind_repeat, true)},
-                  repeat_oracle, tile_samples),
+      movement_op("aten::tile(Tensor self, int[] dims) -> Tensor", nbx::repeat,
+                  {cpu("strided_copy_cpu", bind_repeat, true)}, repeat_oracle, tile_samples),
       movement_op("aten::flip(Tensor self, int[] dims) -> Tensor", flip, {cpu("strided_copy_cpu", bind_flip, true)},
                   flip_oracle, flip_samples),
-      movement_op("aten::roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", roll, {cpu("regions_cpu", bind_roll)},
-                  roll_oracle, roll_samples),
-      movement_op("aten::repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> "
-                  "Tensor",
-                  interleave_int, {cpu("strided_copy_cpu", bind_interleave_int)}, interleave_oracle<false>,
-                  repeat_interleave_int_samples),
+      movement_op("aten::roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", roll,
+                  {cpu("regions_cpu", bind_roll)}, roll_oracle, roll_samples),
+      movement_op(
+          "aten::repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> "
+          "Tensor",
+          interleave_int, {cpu("strided_copy_cpu", bind_interleave_int)}, interleave_oracle<false>,
+          repeat_interleave_int_samples),
       movement_op("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? "
                   "output_size=None) -> Tensor",
                   interleave_tensor, {cpu("runs_cpu", bind_interleave_tensor)}, interleave_oracle<true>,

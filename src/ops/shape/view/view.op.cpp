@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same elements in row-major order under another shape: an alias when ATen's view rule allows it, else one copy.
-#include "base/check.h"
 #include "ops/shape/view/view.h"
+#include "base/check.h"
 #include "ops/shape/views.h"
 #include "shape/strides.h"
 #include "shape/view_rule.h"
@@ -20,9 +20,8 @@ Metas unsafe_view(const Args& a) { return to_shape(a, a.ints("size")); }
 Metas view(const Args& a) {
   const Metas out = to_shape(a, a.ints("size"));
   const Meta& x = a.tensor("self");
-  require(out[0].alias >= 0, Code::shape,
-          "view: {} with strides {} cannot be seen as {} without a copy; use reshape", to_string(x), to_string(x.strides),
-          to_string(out[0].shape));
+  require(out[0].alias >= 0, Code::shape, "view: {} with strides {} cannot be seen as {} without a copy; use reshape",
+          to_string(x), to_string(x.strides), to_string(out[0].shape));
   return out;
 }
 
@@ -63,11 +62,12 @@ Metas onnx_reshape(const Args& a) {
     if (wanted[d] > 0) asked *= wanted[d];
     if (wanted[d] != 0 || a.flag("allowzero")) continue;
     require(static_cast<int64_t>(d) < x.rank(), Code::shape,
-            "onnx_reshape: shape {} copies extent {} of the input, which has rank {} ({})", to_string(wanted), d, x.rank(),
-            to_string(x));
+            "onnx_reshape: shape {} copies extent {} of the input, which has rank {} ({})", to_string(wanted), d,
+            x.rank(), to_string(x));
     wanted[d] = x.shape[d];
   }
-  // Without elements their count cannot tell the -1: it follows from the extents that are not copied ([0, 6] to [0, -1]).
+  // Without elements their count cannot tell the -1: it follows from the extents that are not copied ([0, 6] to [0,
+  // -1]).
   if (x.numel() == 0 && !a.flag("allowzero") && rest % asked == 0)
     for (int64_t& w : wanted)
       if (w == -1) {
@@ -81,8 +81,8 @@ Metas onnx_reshape(const Args& a) {
 Metas onnx_flatten(const Args& a) {
   const Meta& x = a.tensor("self");
   int64_t axis = a.integer("axis");
-  require(axis >= -x.rank() && axis <= x.rank(), Code::index, "onnx_flatten: axis {} is outside [{}, {}] ({})", axis, -x.rank(),
-          x.rank(), to_string(x));
+  require(axis >= -x.rank() && axis <= x.rank(), Code::index, "onnx_flatten: axis {} is outside [{}, {}] ({})", axis,
+          -x.rank(), x.rank(), to_string(x));
   if (axis < 0) axis += x.rank();
   const int64_t rows = numel(Shape(x.shape.begin(), x.shape.begin() + axis));
   const int64_t columns = numel(Shape(x.shape.begin() + axis, x.shape.end()));
@@ -90,8 +90,8 @@ Metas onnx_flatten(const Args& a) {
 }
 
 void import_reshape(Importing& node) {
-  node.output(0, node.emit("custom::onnx_reshape", {node.input(0), FromTensor{node.input(1)},
-                                                    node.integer("allowzero", 0) != 0}));
+  node.output(0, node.emit("custom::onnx_reshape",
+                           {node.input(0), FromTensor{node.input(1)}, node.integer("allowzero", 0) != 0}));
 }
 void import_flatten(Importing& node) {
   node.output(0, node.emit("custom::onnx_flatten", {node.input(0), node.integer("axis", 1)}));

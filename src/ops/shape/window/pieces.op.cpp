@@ -14,16 +14,16 @@ namespace {
 Metas onnx_slice(const Args& a) {
   const Meta& x = a.tensor("self");
   const Ints starts = a.ints("starts"), ends = a.ints("ends");
-  require(starts.size() == ends.size(), Code::shape, "onnx_slice: starts {} and ends {} differ in length", to_string(starts),
-          to_string(ends));
+  require(starts.size() == ends.size(), Code::shape, "onnx_slice: starts {} and ends {} differ in length",
+          to_string(starts), to_string(ends));
   Ints axes = a.ints("axes"), steps = a.ints("steps");
   if (!a.has("axes"))
     for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   if (!a.has("steps")) steps.assign(starts.size(), 1);
-  require(axes.size() == starts.size(), Code::shape, "onnx_slice: axes {} and starts {} differ in length", to_string(axes),
-          to_string(starts));
-  require(steps.size() == starts.size(), Code::shape, "onnx_slice: steps {} and starts {} differ in length", to_string(steps),
-          to_string(starts));
+  require(axes.size() == starts.size(), Code::shape, "onnx_slice: axes {} and starts {} differ in length",
+          to_string(axes), to_string(starts));
+  require(steps.size() == starts.size(), Code::shape, "onnx_slice: steps {} and starts {} differ in length",
+          to_string(steps), to_string(starts));
   require(x.rank() > 0 || axes.empty(), Code::index, "onnx_slice: self is 0-d; axes {} do not exist", to_string(axes));
   axes = wrap_dims(axes, x.rank(), "onnx_slice: axes");
 
@@ -55,7 +55,8 @@ Metas onnx_split_part(const Args& a) {
   require(x.rank() > 0, Code::shape, "onnx_split_part: self is 0-d; it has no axis to split");
   const int64_t dim = wrap_dim(a.integer("axis"), x.rank(), "onnx_split_part: axis"), n = x.shape[dim];
   const int64_t index = a.integer("index"), parts = a.integer("parts");
-  require(parts > 0 && index >= 0 && index < parts, Code::value, "onnx_split_part: there is no part {} of {}", index, parts);
+  require(parts > 0 && index >= 0 && index < parts, Code::value, "onnx_split_part: there is no part {} of {}", index,
+          parts);
   int64_t start = 0, length = 0;
   if (a.has("sizes")) {
     const Ints sizes = a.ints("sizes");
@@ -64,16 +65,17 @@ Metas onnx_split_part(const Args& a) {
     int64_t sum = 0;
     for (int64_t i = 0; i < parts; ++i) {
       require(sizes[i] >= 0 && sizes[i] <= n - sum, Code::shape,
-              "onnx_split_part: sizes {} do not fit the extent {} of axis {} ({})", to_string(sizes), n, dim, to_string(x));
+              "onnx_split_part: sizes {} do not fit the extent {} of axis {} ({})", to_string(sizes), n, dim,
+              to_string(x));
       if (i == index) start = sum;
       sum += sizes[i];
     }
-    require(sum == n, Code::shape, "onnx_split_part: sizes {} sum to {}, the extent of axis {} is {} ({})", to_string(sizes),
-            sum, dim, n, to_string(x));
+    require(sum == n, Code::shape, "onnx_split_part: sizes {} sum to {}, the extent of axis {} is {} ({})",
+            to_string(sizes), sum, dim, n, to_string(x));
     length = sizes[index];
   } else {
-    require(!a.flag("equal") || n % parts == 0, Code::shape, "onnx_split_part: axis {} of {} does not split into {} equal parts",
-            dim, to_string(x), parts);
+    require(!a.flag("equal") || n % parts == 0, Code::shape,
+            "onnx_split_part: axis {} of {} does not split into {} equal parts", dim, to_string(x), parts);
     const int64_t size = n / parts + (n % parts > 0);  // the last ones may be shorter
     start = std::min(size * index, n);
     length = std::min(size, n - start);
@@ -125,7 +127,8 @@ std::vector<Tensor> split_oracle(const Args& a, const std::vector<Tensor>& opera
 void import_slice(Importing& node) {
   if (node.opset() < 10) {
     const Value axes = node.has("axes") ? Value(node.ints("axes")) : Value(None{});
-    node.output(0, node.emit("custom::onnx_slice", {node.input(0), node.ints("starts"), node.ints("ends"), axes, None{}}));
+    node.output(0,
+                node.emit("custom::onnx_slice", {node.input(0), node.ints("starts"), node.ints("ends"), axes, None{}}));
     return;
   }
   const auto from = [&](int i) { return node.has_input(i) ? Value(FromTensor{node.input(i)}) : Value(None{}); };
@@ -141,8 +144,8 @@ void import_split(Importing& node) {
   const bool equal = node.opset() < 18;
   for (int i = 0; i < node.outputs(); ++i)
     if (node.wants_output(i))
-      node.output(i, node.emit("custom::onnx_split_part", {node.input(0), node.integer("axis", 0), sizes, parts,
-                                                           static_cast<int64_t>(i), equal}));
+      node.output(i, node.emit("custom::onnx_split_part",
+                               {node.input(0), node.integer("axis", 0), sizes, parts, static_cast<int64_t>(i), equal}));
 }
 
 }  // namespace
@@ -153,9 +156,9 @@ Decls pieces() {
       view_op<onnx_slice>(
           "custom::onnx_slice(Tensor self, int[] starts, int[] ends, int[]? axes=None, int[]? steps=None) -> Tensor",
           slice_oracle, onnx_slice_samples),
-      view_op<onnx_split_part>(
-          "custom::onnx_split_part(Tensor self, int axis, int[]? sizes, int parts, int index, bool equal=False) -> Tensor",
-          split_oracle, onnx_split_samples),
+      view_op<onnx_split_part>("custom::onnx_split_part(Tensor self, int axis, int[]? sizes, int parts, int index, "
+                               "bool equal=False) -> Tensor",
+                               split_oracle, onnx_split_samples),
   };
   out[0].imports = {{"Slice", import_slice, 1}};
   out[0].source = "ONNX Slice";

@@ -15,8 +15,8 @@ void onnx_slice_samples(SampleSink& s) {
   s.add({randn({5, 6}), ints({100}), ints({-100}), ints({1}), ints({-3})});
   s.add({randn({5}), ints({0}), ints({kMax}), ints({0}), ints({kMax})});
   s.add({randn({5}), ints({4}), ints({kMin}), ints({0}), ints({kMin})});
-  s.add({randn({5}), ints({3}), ints({1})});       // empty
-  s.add({randn({5}), ints({-10}), ints({-7})});    // empty: both before the first element
+  s.add({randn({5}), ints({3}), ints({1})});     // empty
+  s.add({randn({5}), ints({-10}), ints({-7})});  // empty: both before the first element
   s.add({randn({0, 3}), ints({0}), ints({5}), ints({0}), ints({-1})});
   s.add({strided(randn({9, 7})), ints({8, 1}), ints({0, 7}), ints({0, 1}), ints({-2, 3})});
   s.error(Code::value, {"step", "axis 1"}, {randn({2, 3}), ints({0}), ints({2}), ints({1}), ints({0})});

@@ -24,18 +24,18 @@ Metas narrow_from(const Args& a, int64_t start) {
   const Meta& x = a.tensor("self");
   const int64_t dim = axis_of(a), extent = x.shape[dim], length = a.integer("length");
   require(length >= 0, Code::value, "narrow: length {} is negative", length);
-  require(start >= -extent && start <= extent, Code::index, "narrow: start {} is outside [{}, {}] in dim {} of {}", start,
-          -extent, extent, dim, to_string(x));
+  require(start >= -extent && start <= extent, Code::index, "narrow: start {} is outside [{}, {}] in dim {} of {}",
+          start, -extent, extent, dim, to_string(x));
   if (start < 0) start += extent;
-  require(length <= extent - start, Code::index, "narrow: start {} + length {} exceeds the extent {} of dim {} ({})", start,
-          length, extent, dim, to_string(x));
+  require(length <= extent - start, Code::index, "narrow: start {} + length {} exceeds the extent {} of dim {} ({})",
+          start, length, extent, dim, to_string(x));
   return {part(a, dim, start, length)};
 }
 Metas narrow(const Args& a) { return narrow_from(a, a.integer("start")); }
 Metas narrow_tensor(const Args& a) {
   const Meta& start = a.tensor("start");
-  require(start.rank() == 0 && is_integral(start.dtype), Code::shape, "narrow: start must be a 0-d integer tensor, not {}",
-          to_string(start));
+  require(start.rank() == 0 && is_integral(start.dtype), Code::shape,
+          "narrow: start must be a 0-d integer tensor, not {}", to_string(start));
   require(start.known.defined(), Code::internal, "narrow: the value of start is not known");
   return narrow_from(a, start.known.item_int());
 }
@@ -60,8 +60,8 @@ Meta selected(const Args& a, int64_t dim, int64_t index) {
 Metas select(const Args& a) {
   const Meta& x = a.tensor("self");
   const int64_t dim = axis_of(a), extent = x.shape[dim], index = a.integer("index");
-  require(index >= -extent && index < extent, Code::index, "select: index {} is outside [{}, {}] in dim {} of {}", index,
-          -extent, extent - 1, dim, to_string(x));
+  require(index >= -extent && index < extent, Code::index, "select: index {} is outside [{}, {}] in dim {} of {}",
+          index, -extent, extent - 1, dim, to_string(x));
   return {selected(a, dim, index < 0 ? index + extent : index)};
 }
 Metas unbind(const Args& a) {
@@ -85,7 +85,8 @@ Metas pieces(const Args& a, int64_t dim, int64_t size) {
 Metas split(const Args& a) {
   const int64_t dim = axis_of(a), size = a.integer("split_size"), extent = a.tensor("self").shape[dim];
   require(size >= 0, Code::value, "split: split_size {} is negative", size);
-  require(size > 0 || extent == 0, Code::value, "split: split_size 0 never covers the extent {} of dim {}", extent, dim);
+  require(size > 0 || extent == 0, Code::value, "split: split_size 0 never covers the extent {} of dim {}", extent,
+          dim);
   return pieces(a, dim, std::max<int64_t>(size, 1));
 }
 Metas chunk(const Args& a) {
@@ -123,8 +124,8 @@ Metas unfold(const Args& a) {
     return {view_of(x, static_cast<int>(op), Shape{size}, Strides{1})};
   }
   const int64_t dim = wrap_dim(a.integer("dimension"), x.rank(), "unfold: dimension");
-  require(size <= x.shape[dim], Code::shape, "unfold: size {} exceeds the extent {} of dim {} ({})", size, x.shape[dim], dim,
-          to_string(x));
+  require(size <= x.shape[dim], Code::shape, "unfold: size {} exceeds the extent {} of dim {} ({})", size, x.shape[dim],
+          dim, to_string(x));
   Meta out = part(a, dim, 0, (x.shape[dim] - size) / step + 1, step);
   out.shape.push_back(size);
   out.strides.push_back(x.strides[dim]);
@@ -134,11 +135,12 @@ Metas unfold(const Args& a) {
 Metas as_strided(const Args& a) {
   const Meta& x = a.tensor("self");
   const Ints size = a.ints("size"), stride = a.ints("stride");
-  require(size.size() == stride.size(), Code::shape, "as_strided: size {} and stride {} differ in length", to_string(size),
-          to_string(stride));
+  require(size.size() == stride.size(), Code::shape, "as_strided: size {} and stride {} differ in length",
+          to_string(size), to_string(stride));
   check_shape(size, "as_strided: size");
   for (int64_t s : stride)
-    require(s >= 0, Code::value, "as_strided: stride {} has a negative entry; flip the result instead", to_string(stride));
+    require(s >= 0, Code::value, "as_strided: stride {} has a negative entry; flip the result instead",
+            to_string(stride));
   // ATen counts the offset from the start of the storage. Of a graph's tensor only its own elements are known.
   const bool whole = x.known.defined();
   const int64_t own = whole ? x.known.offset() : 0;
@@ -149,8 +151,8 @@ Metas as_strided(const Args& a) {
   const int64_t last = whole ? x.known.storage()->bytes() / itemsize(x.dtype) - 1 : held ? held->high : -1;
   if (needed)
     require(needed->high <= last - offset, Code::index,
-            "as_strided: size {}, stride {} and offset {} reach element {}, the storage of {} ends at {}", to_string(size),
-            to_string(stride), offset, needed->high + offset, to_string(x), last);
+            "as_strided: size {}, stride {} and offset {} reach element {}, the storage of {} ends at {}",
+            to_string(size), to_string(stride), offset, needed->high + offset, to_string(x), last);
   return {view_of(x, a.operand("self"), size, stride, offset - own)};
 }
 
@@ -214,7 +216,8 @@ std::vector<Tensor> unbind_oracle(const Args& a, const std::vector<Tensor>& x) {
   Shape shape = x[0].shape();
   shape.erase(shape.begin() + dim);
   std::vector<Tensor> out;
-  for (int64_t k = 0; k < x[0].dim(dim); ++k) out.push_back(along(x[0], dim, 1, [&](int64_t) { return k; }).view(shape));
+  for (int64_t k = 0; k < x[0].dim(dim); ++k)
+    out.push_back(along(x[0], dim, 1, [&](int64_t) { return k; }).view(shape));
   return out;
 }
 // Pieces in order: each begins where the one before it ends.
@@ -290,13 +293,13 @@ Decls window() {
                            pieces_oracle<split_sizes>, split_sizes_samples),
       view_op<split_with_sizes>("aten::split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
                                 pieces_oracle<split_with_sizes>, split_sizes_samples),
-      view_op<chunk>("aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", pieces_oracle<chunk>, chunk_samples),
+      view_op<chunk>("aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", pieces_oracle<chunk>,
+                     chunk_samples),
       view_op<unbind>("aten::unbind.int(Tensor self, int dim=0) -> Tensor[]", unbind_oracle, unbind_samples),
       view_op<unfold>("aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor", unfold_oracle,
                       unfold_samples),
-      view_op<as_strided>(
-          "aten::as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-          as_strided_oracle, as_strided_samples),
+      view_op<as_strided>("aten::as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+                          as_strided_oracle, as_strided_samples),
       view_op<diagonal>("aten::diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_oracle,
                         diagonal_samples),
   };

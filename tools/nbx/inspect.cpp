@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "graph/graph.h"
+#include "io/load_graph.h"
+#include "io/nbx_json.h"
+#include "nbx/command.h"
+
+namespace nbx::command {
+
+namespace {
+
+struct Options {
+  std::string model, save;
+  std::vector<std::string> shapes;
+  bool json = false, text = false, plan = false;
+};
+
+void count_ops(const Graph& g, std::map<std::string, int>& counts) {
+  for (const Node& n : g.nodes) {
+    ++counts[n.op->parsed.full_name()];
+    for (const auto& body : n.bodies) count_ops(*body, counts);
+  }
+}
+
+// "name=1,3,48,160", for each input; a free extent that is not given is 1.
+std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Model& model, const std::vector<std::string>& given) {
+  std::map<std::string, Shape> by_name;
+  for (const std::string& text : given) {
+    const size_t eq = text.rfind('=');
+    if (eq == std::string::npos)
+      throw Error(Code::value, "--shape '" + text + "': NAME=d0,d1,... is needed, for example x=1,3,48,160");
+    Shape shape;
+    size_t at = eq + 1;
+    while (at < text.size()) {
+      char* end = nullptr;
+      const long long v = std::strtoll(text.c_str() + at, &end, 10);
+      if (end == text.c_str() + at || v < 0 || (*end != ',' && *end != '\0'))
+        throw Error(Code::value, "--shape '" + text + "': extents are integers of 0 or more with commas between them");
+      shape.push_back(v);
+      at = static_cast<size_t>(end - text.c_str()) + 1;
+    }
+    by_name[text.substr(0, eq)] = shape;
+  }
+  std::vector<std::pair<std::string, std::pair<DType, Shape>>> out;
+  for (const ValueInfo& v : model.inputs()) {
+    Shape shape;
+    if (const auto it = by_name.find(v.name); it != by_name.end()) {
+      shape = it->second;
+      by_name.erase(it);
+    } else if (v.dims) {
+      for (const auto& d : *v.dims) shape.push_back(d.extent >= 0 ? d.extent : 1);
+    } else {
+      throw Error(Code::value, "input '" + v.name + "' has no declared rank; give --shape " + v.name + "=d0,d1,...");
+    }
+    out.push_back({v.name, {v.dtype.value_or(DType::float32), shape}});
+  }
+  if (!by_name.empty())
+    throw Error(Code::value, "--shape names '" + by_name.begin()->first + "', which is no input of the model");
+  return out;
+}
+
+int run(const Options& o) {
+  Progress progress;
+  progress.show(fmt::format("loading {} ...", o.model));
+  if (!o.save.empty()) {
+    const Graph graph = load_graph(o.model);
+    progress.clear();
+    write_nbx_json(graph, o.save);
+    fmt::print("written to {}\n", o.save);
+    return 0;
+  }
+  const auto model = Model::load(o.model);
+  progress.clear();
+  std::map<std::string, int> counts;
+  count_ops(model->graph(), counts);
+  std::string plan;
+  if (o.plan) {
+    SessionOptions options;
+    options.threads = 1;
+    Session session(model, options);
+    plan = session.describe_program(shapes_for(*model, o.shapes));
+  }
+  if (o.json) {
+    Json j;
+    j["model"] = o.model;
+    j["name"] = model->name();
+    j["source"] = model->graph().source;
+    j["inputs"] = Json::array();
+    j["outputs"] = Json::array();
+    for (const auto& v : model->inputs()) j["inputs"].push_back(json_of(v));
+    for (const auto& v : model->outputs()) j["outputs"].push_back(json_of(v));
+    j["parameter_bytes"] = model->parameter_bytes();
+    j["nodes"] = model->graph().nodes.size();
+    j["ops"] = counts;
+    j["metadata"] = Json::object();
+    for (const auto& [key, value] : model->metadata()) j["metadata"][key] = value;
+    if (o.plan) j["plan"] = plan;
+    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  if (o.text) {
+    fmt::print("{}", to_text(model->graph()));
+    return 0;
+  }
+  if (o.plan) {
+    fmt::print("{}", plan);
+    return 0;
+  }
+  fmt::print("{} ({})\n", model->name().empty() ? o.model : model->name(), model->graph().source);
+  fmt::print("parameters: {}\n", human_bytes(model->parameter_bytes()));
+  for (const auto& v : model->inputs()) fmt::print("input   {}\n", to_string(v));
+  for (const auto& v : model->outputs()) fmt::print("output  {}\n", to_string(v));
+  for (const auto& [key, value] : model->metadata())
+    fmt::print("metadata {}: {}\n", key, value.size() > 60 ? fmt::format("{} bytes", value.size()) : value);
+  std::vector<std::vector<std::string>> rows{{"op", "nodes"}};
+  for (const auto& [op, n] : counts) rows.push_back({op, fmt::format("{}", n)});
+  fmt::print("{}", table(rows));
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* cmd = app.add_subcommand("inspect", "Show a model: inputs, outputs, ops, parameters.");
+  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json")->required();
+  cmd->add_flag("--text", o->text, "list the graph, one node a line, after the load passes");
+  cmd->add_flag("--plan", o->plan, "list the launches of the program for --shape, with their places in the arena");
+  cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")->allow_extra_args(false);
+  cmd->add_option("--save-json", o->save, "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
+  cmd->add_flag("--json", o->json, "print for machines");
+  cmd->footer("Examples:\n  nbx inspect model.onnx\n  nbx inspect model.onnx --plan --shape x=1,3,48,160");
+  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace nbx::command

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "base/atomic_file.h"
+#include "io/load_inputs.h"
+#include "memory/process.h"
+#include "nbx/command.h"
+
+namespace nbx::command {
+
+namespace {
+
+struct Options {
+  std::string model, output, profile, prefer;
+  std::vector<std::string> inputs;
+  int threads = 0;
+  int repeat = 0;
+  bool json = false, no_fuse = false;
+};
+
+std::vector<InputSpec> specs_of(const Model& model) {
+  std::vector<InputSpec> specs;
+  for (const ValueInfo& v : model.inputs()) {
+    InputSpec s;
+    s.name = v.name;
+    s.type.dtype = v.dtype;
+    if (v.dims) {
+      s.type.dims.emplace();
+      for (const auto& d : *v.dims) s.type.dims->push_back({d.extent, d.symbol});
+    }
+    specs.push_back(std::move(s));
+  }
+  return specs;
+}
+
+// For people: what is in a result, at a glance.
+struct Summary {
+  double min = std::numeric_limits<double>::infinity(), max = -min, mean = 0;
+  int64_t nans = 0;
+};
+Summary summarise(const Tensor& t) {
+  Summary s;
+  int64_t n = 0;
+  for (const double v : t.to_doubles()) {
+    if (std::isnan(v)) {
+      ++s.nans;
+      continue;
+    }
+    s.min = std::min(s.min, v);
+    s.max = std::max(s.max, v);
+    s.mean += v;
+    ++n;
+  }
+  s.mean = n ? s.mean / static_cast<double>(n) : std::nan("");
+  return s;
+}
+
+Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+
+void write_trace(const std::string& path, const std::vector<ProfileEvent>& events) {
+  Json trace;
+  trace["displayTimeUnit"] = "ms";
+  trace["traceEvents"] = Json::array();
+  const double start = events.empty() ? 0 : events.front().start_us;
+  for (const ProfileEvent& e : events) {
+    Json j;
+    j["name"] = e.name;
+    j["cat"] = e.op;
+    j["ph"] = "X";
+    j["pid"] = 1;
+    j["tid"] = 1;
+    j["ts"] = e.start_us - start;
+    j["dur"] = e.duration_us;
+    j["args"] = {{"op", e.op}, {"kernel", e.kernel}, {"bytes", e.bytes}, {"flops", e.flops}};
+    trace["traceEvents"].push_back(std::move(j));
+  }
+  write_file_atomically(path, trace.dump(1) + "\n");
+}
+
+int run(const Options& o) {
+  const int64_t before = resident_bytes().value_or(0);
+  Progress progress;
+  progress.show(fmt::format("loading {} ...", o.model));
+  const double t0 = now_ms();
+  const auto model = Model::load(o.model);
+  SessionOptions options;
+  options.threads = o.threads;
+  options.fuse = !o.no_fuse;
+  options.prefer = o.prefer;
+  Session session(model, options);
+  const double load_ms = now_ms() - t0;
+
+  LoadedInputs loaded = load_inputs(o.inputs, specs_of(*model));
+  progress.clear();
+  for (const std::string& note : loaded.notes) fmt::print(stderr, "nbx: note: {}\n", note);
+  std::vector<Tensor> inputs;
+  for (const auto& entry : loaded.tensors) inputs.push_back(entry.second);
+
+  const Interruptible guard(session);
+  std::vector<Tensor> outputs;
+  progress.show("first run ...");
+  const double t1 = now_ms();
+  session.run(inputs, outputs);
+  const double first_ms = now_ms() - t1;
+  std::vector<double> times;
+  if (o.repeat > 0) {
+    session.run(inputs, outputs);  // the warm-up
+    double told = now_ms();
+    for (int i = 0; i < o.repeat; ++i) {
+      const double start = now_ms();
+      session.run(inputs, outputs);
+      times.push_back(now_ms() - start);
+      if (now_ms() - told > 200) {
+        progress.show(fmt::format("run {} of {} ...", i + 1, o.repeat));
+        told = now_ms();
+      }
+    }
+  }
+  if (!o.profile.empty()) {
+    session.profile(true);
+    session.run(inputs, outputs);
+    session.profile(false);
+    write_trace(o.profile, session.last_profile());
+  }
+  progress.clear();
+
+  const auto& infos = model->outputs();
+  if (!o.output.empty()) {
+    NamedTensors named;
+    for (size_t i = 0; i < infos.size(); ++i) named.add(infos[i].name, outputs[i]);
+    save_outputs(o.output, named);
+  }
+  const SessionStats stats = session.stats();
+  const int64_t peak = std::max<int64_t>(0, peak_resident_bytes().value_or(0) - before);
+  const double min_ms = times.empty() ? first_ms : *std::min_element(times.begin(), times.end());
+  double median_ms = first_ms;
+  if (!times.empty()) {
+    std::sort(times.begin(), times.end());
+    const size_t m = times.size() / 2;
+    median_ms = times.size() % 2 ? times[m] : (times[m - 1] + times[m]) / 2;
+  }
+
+  if (o.json) {
+    Json j;
+    j["model"] = o.model;
+    j["threads"] = session.threads();
+    j["load_ms"] = load_ms;
+    j["ms"] = {{"first", first_ms}, {"min", min_ms}, {"median", median_ms}};
+    j["repeat"] = o.repeat;
+    j["peak_bytes"] = peak;
+    j["planned_bytes"] = stats.arena_bytes;
+    j["lower_bound_bytes"] = stats.lower_bound_bytes;
+    j["parameter_bytes"] = model->parameter_bytes();
+    j["outputs"] = Json::array();
+    for (size_t i = 0; i < infos.size(); ++i) {
+      const Summary s = summarise(outputs[i]);
+      Json out;
+      out["name"] = infos[i].name;
+      out["dtype"] = nbx::name(outputs[i].dtype());
+      out["shape"] = std::vector<int64_t>(outputs[i].shape().begin(), outputs[i].shape().end());
+      out["min"] = number(s.min);
+      out["max"] = number(s.max);
+      out["mean"] = number(s.mean);
+      out["nans"] = s.nans;
+      j["outputs"].push_back(std::move(out));
+    }
+    fmt::print("{}\n", j.dump(1));
+    return 0;
+  }
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const Summary s = summarise(outputs[i]);
+    fmt::print("{}: {}  min {:.6g}  max {:.6g}  mean {:.6g}{}\n", infos[i].name, describe(outputs[i]), s.min, s.max, s.mean,
+               s.nans ? fmt::format("  NaN {}", s.nans) : "");
+    if (o.output.empty() && outputs[i].numel() <= 64) fmt::print("{}\n", to_string(outputs[i]));
+  }
+  if (!o.output.empty()) fmt::print("written to {}\n", o.output);
+  fmt::print("load {:.1f} ms, first run {:.2f} ms", load_ms, first_ms);
+  if (o.repeat > 0) fmt::print(", {} more: min {:.3f} ms, median {:.3f} ms", o.repeat, min_ms, median_ms);
+  fmt::print(", {} threads, peak memory {}, planned {}\n", session.threads(), human_bytes(peak), human_bytes(stats.arena_bytes));
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* cmd = app.add_subcommand("run", "Run a model on files.");
+  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json with its .safetensors")->required();
+  cmd->add_option("-i,--input", o->inputs,
+                  "NAME=FILE (.npy .png .jpg .wav ...), or a .safetensors or .npz whose tensors are matched by name")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
+  cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
+  cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")->check(CLI::Range(0, 1000000));
+  cmd->add_option("--profile", o->profile, "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
+  cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
+  cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
+  cmd->add_flag("--json", o->json, "print a report for machines");
+  cmd->footer("Examples:\n  nbx run model.onnx -i x=picture.png -o out.npz\n"
+              "  nbx run model.onnx -i inputs.safetensors --repeat 50 --threads 2 --json");
+  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace nbx::command
