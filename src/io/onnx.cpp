@@ -160,8 +160,9 @@ void OnnxImporter::read_opsets(const google::protobuf::RepeatedPtrField<onnx::Op
     const auto version = static_cast<int>(entry.version());
     require(!domain.empty() || (version >= kOldestOpset && version <= kNewestOpset), Code::unsupported,
             "{}: opset {}; {} to {} are supported", file_.name(), version, kOldestOpset, kNewestOpset);
-    require(out.emplace(domain, version).second || out[domain] == version, Code::file,
-            "{}: opset_import gives domain {} two versions, {} and {}", file_.name(), quote(domain), out[domain], version);
+    const int known = out.emplace(domain, version).first->second;
+    require(known == version, Code::file, "{}: opset_import gives domain {} two versions, {} and {}", file_.name(), quote(domain),
+            known, version);
   }
 }
 

@@ -15,7 +15,7 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix" --componen
 run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
   "-DCMAKE_CXX_COMPILER=${CXX}" "-DNBX_VERSION_WANTED=${VERSION}" -DCMAKE_BUILD_TYPE=Debug)
 run("${CMAKE_COMMAND}" --build "${work}/build")
-run("${work}/build/outside")
+run("${work}/build/outside" "${SOURCE}/model.json")
 if(NOT output MATCHES "nbx ${VERSION}")
   message(FATAL_ERROR "the outside program said '${output}', not 'nbx ${VERSION}'")
 endif()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions: ATen's forms, ONNX's forms, and the fused form that the epilogue pass makes of them.
+#include <algorithm>
+
 #include "ops/activation_text.h"
 #include "ops/conv/problem.h"
 
@@ -288,13 +290,23 @@ void fused_transpose_samples(SampleSink& s) {
 }
 
 // ONNX. Ranks may be unknown, so lists stay as they are: empty ones mean the defaults.
+// kernel_shape repeats what the weight says; a graph in which the two differ is refused where the weight is known.
+void check_kernel(Importing& n) {
+  const Ints said = n.ints("kernel_shape", Ints{});
+  const Tensor* w = n.constant(n.input(1));
+  if (said.empty() || !w) return;
+  const Ints has(w->shape().begin() + std::min<int64_t>(2, w->rank()), w->shape().end());
+  if (said != has) fail(Code::file, "node '{}': kernel_shape is {}, the weight is {}", n.node_name(), to_string(said), describe(*w));
+}
 void import_conv(Importing& n) {
+  check_kernel(n);
   n.output(0, n.emit("custom::conv", {n.input(0), n.input(1), n.has_input(2) ? Value(n.input(2)) : Value(None{})},
                      {{"stride", n.ints("strides", Ints{})}, {"pads", n.ints("pads", Ints{})},
                       {"dilation", n.ints("dilations", Ints{})}, {"groups", n.integer("group", 1)},
                       {"auto_pad", n.text("auto_pad", "NOTSET")}}));
 }
 void import_conv_transpose(Importing& n) {
+  check_kernel(n);
   n.output(0, n.emit("custom::conv_transpose", {n.input(0), n.input(1), n.has_input(2) ? Value(n.input(2)) : Value(None{})},
                      {{"stride", n.ints("strides", Ints{})}, {"pads", n.ints("pads", Ints{})},
                       {"dilation", n.ints("dilations", Ints{})}, {"output_padding", n.ints("output_padding", Ints{})},

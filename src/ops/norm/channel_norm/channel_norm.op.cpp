@@ -33,6 +33,7 @@ Cost cost(const Args& a, const Metas& outputs) {
 void import_batch_norm(Importing& in) {
   if (in.integer("training_mode", 0) != 0)
     in.unsupported("BatchNormalization with training_mode=1: nbx runs inference; export the model in evaluation mode");
+  in.number("momentum", 0.9);  // of training
   if (in.opset() < 9 && in.integer("spatial", 1) != 1) in.unsupported("BatchNormalization with spatial=0");
   for (int i = 1; i < in.outputs(); ++i)
     if (in.wants_output(i)) in.unsupported("BatchNormalization with statistics outputs: nbx runs inference; export in evaluation mode");

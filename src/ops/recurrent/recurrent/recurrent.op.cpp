@@ -152,6 +152,7 @@ void rnn_samples(SampleSink& s) {
 }
 
 std::vector<std::pair<std::string, Value>> attributes(Importing& n) {
+  n.integer("hidden_size", 0);  // the weights say it
   std::string activations;
   if (n.has("activations"))
     for (const std::string& name : n.texts("activations")) activations += (activations.empty() ? "" : ",") + name;
