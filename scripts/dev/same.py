@@ -3,12 +3,21 @@
 import shutil
 import subprocess
 
-from . import install
+from . import bench_models, install
 from .build import build_preset
 from .steps import BUILD, ROOT, Failed, jobs, output_of, run, say, step
 
 # Each dump is the output of `nbx COMMAND` for a model; paths are relative to .models so that both trees print the same.
-DUMPS = {"plan": ("inspect", "{model}", "--plan", "--json")}
+DUMPS = {"plan": ("inspect", "{model}", "--plan", "--json"), "graph": ("inspect", "{model}", "--text")}
+
+
+def shapes(model):
+    """--shape arguments where the benchmark knows sensible ones; elsewhere free extents are 1."""
+    for _, path, inputs in bench_models.CASES:
+        if path == str(model):
+            given = [f"{name}={','.join(map(str, shape))}" for name, (_, shape, _, _) in inputs.items() if shape]
+            return [part for shape in given for part in ("--shape", shape)]
+    return []
 
 
 def add_commands(commands):
@@ -53,7 +62,7 @@ def compare(models, here_program, there_program, folder):
             there = dump(there_program, command, model, folder / "dumps/there" / stem)
             if here == there:
                 unknown += here[0] != 0
-                say(f"  same       {model} {kind}" + (f" (both refuse: {first_line(here[1])})" if here[0] else ""))
+                say(f"  refused    {model} {kind}: {first_line(here[1])}" if here[0] else f"  same       {model} {kind}")
                 continue
             differing.append(f"{model} {kind}")
             say(f"  DIFFERENT  {model} {kind}: {first_difference(here, there)}")
@@ -66,8 +75,8 @@ def compare(models, here_program, there_program, folder):
 
 
 def dump(program, command, model, path):
-    result = subprocess.run([str(program), *(part.format(model=model) for part in command)], cwd=install.MODELS,
-                            capture_output=True, timeout=600)
+    filled = [part.format(model=model) for part in command] + (shapes(model) if "--plan" in command else [])
+    result = subprocess.run([str(program), *filled], cwd=install.MODELS, capture_output=True, timeout=600)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(result.stdout)
     return result.returncode, result.stdout if result.returncode == 0 else result.stderr

@@ -453,6 +453,7 @@ class Reader {
       bad(where, error.what());
     }
     r.g.nodes.back().bodies = std::move(bodies);
+    check_counts(r.g.nodes.back(), results.size(), where);
     if (results.size() > made.size()) bad(where, fmt::format("has {} outputs, {} gives {}", results.size(), type, made.size()));
     for (size_t i = 0; i < results.size(); ++i) {
       define(r, results[i], made[i], where);
@@ -465,6 +466,24 @@ class Reader {
     if (bodies.size() != wanted) bad(where + ".bodies", fmt::format("{} bodies, {} has {}", bodies.size(), op.parsed.full_name(), wanted));
     if (wanted == 2 && bodies[0]->outputs.size() != bodies[1]->outputs.size())
       bad(where + ".bodies", fmt::format("{} and {} outputs; both branches give the same", bodies[0]->outputs.size(), bodies[1]->outputs.size()));
+  }
+
+  // What If, Loop and Scan hand to their bodies and take from them.
+  void check_counts(const Node& node, size_t results, const std::string& where) const {
+    if (node.bodies.empty()) return;
+    const std::string& kind = node.op->parsed.name;
+    size_t inputs = kind == "loop" ? 2 : 0, states = 0;
+    for (size_t i = 0; i < node.values.size(); ++i) {
+      const auto* list = std::get_if<TensorRefs>(&node.values[i]);
+      if (list) inputs += list->size();
+      if (list && node.op->parsed.params[i].name == "state") states = list->size();
+    }
+    const size_t skipped = kind == "loop" ? 1 : 0;
+    for (const auto& body : node.bodies) {
+      if (body->inputs.size() != inputs) bad(where + ".bodies", fmt::format("a body has {} inputs, it is given {}", body->inputs.size(), inputs));
+      if (body->outputs.size() < states + skipped || body->outputs.size() != results + skipped)
+        bad(where + ".bodies", fmt::format("a body has {} outputs, the op {} and {} states", body->outputs.size(), results, states));
+    }
   }
 
   void describe_result(Region& r, const std::string& id, int tensor, const std::string& where) {

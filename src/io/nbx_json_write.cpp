@@ -91,11 +91,16 @@ class Writer {
     for (size_t t = 0; t < g.tensors.size(); ++t) {
       if (!ids[t].empty()) continue;
       const GraphTensor& tensor = g.tensors[t];
-      ids[t] = (tensor.is_parameter ? "param::" : "buffer::") + (tensor.constant.defined() ? stored_name(tensor) : tensor.name);
+      ids[t] = (tensor.is_parameter ? "param::" : "buffer::") + (is_stored(tensor) ? stored_name(tensor) : tensor.name);
       // Two tensors of a graph can be one weight.
       while (!used.insert(ids[t]).second) ids[t] += "'";
     }
     return ids;
+  }
+
+  // In the safetensors file; other constants are in the JSON.
+  static bool is_stored(const GraphTensor& t) {
+    return t.constant.defined() && t.constant.nbytes() > kInside && *info(t.constant.dtype()).safetensors != '\0';
   }
 
   // The name under which a constant is stored: its own, unless another constant of the file has it.
@@ -119,7 +124,7 @@ class Writer {
       out["shape"] = std::vector<int64_t>(c.shape().begin(), c.shape().end());
       out["dtype"] = nbx::name(c.dtype());
       if (t.is_parameter) out["is_parameter"] = true;
-      if (c.nbytes() <= kInside || *info(c.dtype()).safetensors == '\0') {
+      if (!is_stored(t)) {
         out["constant"] = true;
         out["constant_data"] = to_base64(c.to_bytes());
       } else {

@@ -15,6 +15,7 @@ namespace nbx {
 namespace {
 
 constexpr int64_t kMaxNodes = 200'000;  // functions that call functions can grow without end
+constexpr int64_t kMaxInlined = int64_t{64} << 20;  // bytes of nodes that calls repeat
 constexpr int kNewestIr = onnx::IR_VERSION;
 constexpr int kOldestIr = onnx::IR_VERSION_2017_11_3;  // the one of opset 7
 
@@ -58,6 +59,11 @@ std::vector<int> sorted(const std::vector<std::vector<int>>& needs, const std::f
 }  // namespace
 
 std::string onnx_domain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+
+std::string onnx_prefix(const std::string& label) {
+  constexpr size_t kLongest = 256;
+  return (label.size() <= kLongest ? label : label.substr(0, kLongest) + "...") + "/";
+}
 
 void onnx_free_names(const onnx::NodeProto& node, std::vector<std::string>& out) {
   for (const std::string& name : node.input())
@@ -272,6 +278,9 @@ void OnnxImporter::node(OnnxScope& scope, const onnx::NodeProto& proto, size_t i
   const std::string label = label_of(scope, proto, index);
   require(++count_ <= kMaxNodes, Code::file, "{}: more than {} nodes with functions inlined, at node {}", file_.name(), kMaxNodes,
           quote(label));
+  if (!calling_.empty()) inlined_ += static_cast<int64_t>(proto.ByteSizeLong());
+  require(inlined_ <= kMaxInlined, Code::file, "{}: the functions come to more than {} MB when inlined, at node {}", file_.name(),
+          kMaxInlined >> 20, quote(label));
   const std::string domain = onnx_domain(proto.domain());
   const std::string op = (domain.empty() ? "" : domain + "::") + proto.op_type();
   const std::string where = fmt::format("{}: node {} ({})", file_.name(), quote(label), quote(op));

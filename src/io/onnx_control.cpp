@@ -56,7 +56,7 @@ OnnxImporter::Body OnnxImporter::body(OnnxScope& scope, const OnnxAttributes& at
   inner.outer = &scope;
   inner.opsets = scope.opsets;
   inner.arguments = scope.arguments;
-  inner.prefix = fmt::format("{}/{}/", label, attribute);
+  inner.prefix = onnx_prefix(label + "/" + attribute);
   graph(inner, found->second->g(), true);
   body.captures = std::move(inner.captures);
   return body;
@@ -187,7 +187,7 @@ void OnnxImporter::call(OnnxScope& scope, const onnx::NodeProto& proto, const on
   inner.taken = scope.taken;
   inner.opsets = &opsets;
   inner.arguments = &arguments;
-  inner.prefix = label + "/";
+  inner.prefix = onnx_prefix(label);
   for (int i = 0; i < function.input_size(); ++i) {
     const bool given = i < proto.input_size() && !proto.input(i).empty();
     define(inner, function.input(i), given ? resolve(scope, proto.input(i)) : -1, "function " + quote(function.name()));

@@ -33,7 +33,7 @@ struct OnnxScope {
   OnnxScope* outer = nullptr;               // what a body captures from
   const OnnxOpsets* opsets = nullptr;
   const OnnxAttributes* arguments = nullptr;  // of the function call: what ref_attr_name refers to
-  std::string prefix;                       // of node names: the call, the body
+  std::string prefix;                       // of node names: the call, the body; of a function's tensors, too
   std::unordered_map<std::string, int> names;  // ONNX name → graph tensor
   std::vector<std::pair<int, int>> captures;   // tensor of outer->graph, input of this graph
 
@@ -100,13 +100,16 @@ class OnnxImporter {
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calling_;  // the calls we are in
   std::map<std::pair<const Graph*, int>, Tensor> folded_;
-  std::map<const onnx::TensorProto*, Tensor> shared_;  // constants of functions: read once, however often they are called
+  std::map<const void*, Tensor> shared_;  // constants of functions: read once, however often they are called
   std::map<std::string, std::vector<std::string>> unsupported_;  // what → nodes
-  int64_t count_ = 0;  // nodes so far, inlined ones included
+  int64_t count_ = 0;    // nodes so far, inlined ones included
+  int64_t inlined_ = 0;  // bytes of the inlined ones
 };
 
 // The attributes of a node, ref_attr_name resolved. Error (file) for one given twice.
 OnnxAttributes onnx_attributes(const OnnxScope& scope, const onnx::NodeProto& proto, const std::string& where);
+// Of what is inside a node; bounded, however long and nested names are.
+std::string onnx_prefix(const std::string& label);
 std::string onnx_domain(const std::string& domain);  // "ai.onnx" → ""
 // Names that nodes read and that neither they, inputs nor initialisers define, bodies included.
 void onnx_free_names(const onnx::NodeProto& node, std::vector<std::string>& out);

@@ -213,7 +213,7 @@ void bind_onnx_output(OnnxImporter& importer, OnnxScope& scope, const onnx::Node
     if (declared != scope.declared.end()) t.type.dtype = declared->second;
   }
   if (scope.taken->named.count(tensor)) return;
-  const std::string full = scope.prefix + name;
+  const std::string full = scope.outer ? name : scope.prefix + name;  // a body has a graph of its own
   if (!scope.taken->used.insert(full).second) return;
   t.name = full;
   scope.taken->named.insert(tensor);

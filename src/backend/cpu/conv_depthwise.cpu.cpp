@@ -8,6 +8,7 @@
 
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/unroll.h"
 
 #include <algorithm>
 
@@ -89,29 +90,35 @@ void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, i
   }
 }
 
-// RB output rows that are `stride` apart in the copy. Sums run over taps in row-major order, whatever RB.
+// RB output rows at a time, in_step apart in the copy. Sums run over taps in row-major order, whatever RB. The weights stay in
+// registers over all rows: on narrow planes loading them for each row would cost as much as the sums.
 template <int KH, int KW, int RB>
-HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t tap_row, const int64_t* HWY_RESTRICT tap_col,
-                          const float* HWY_RESTRICT weights, float bias, int64_t columns, float* HWY_RESTRICT out) {
+HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t tap_row, const int64_t* HWY_RESTRICT tap_col,
+                          const float* HWY_RESTRICT weights, float bias, int64_t rows, int64_t columns, float* HWY_RESTRICT out) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   VF w[KH * KW];
+  NBX_UNROLL
   for (int t = 0; t < KH * KW; ++t) w[t] = hn::Set(d, weights[t]);
   const VF start = hn::Set(d, bias);
-  for (int64_t c = 0; c < columns; c += lanes) {
-    VF sum[RB];
-    for (int b = 0; b < RB; ++b) sum[b] = start;
-#pragma GCC unroll 8
-    for (int r = 0; r < KH + RB - 1; ++r) {
-#pragma GCC unroll 8
-      for (int k = 0; k < KW; ++k) {
-        const VF v = hn::LoadU(d, in + r * tap_row + tap_col[k] + c);
-#pragma GCC unroll 2
-        for (int b = 0; b < RB; ++b)
-          if (r - b >= 0 && r - b < KH) sum[b] = hn::MulAdd(w[(r - b) * KW + k], v, sum[b]);
+  for (int64_t row = 0; row + RB <= rows; row += RB, in += RB * in_step, out += RB * columns) {
+    for (int64_t c = 0; c < columns; c += lanes) {
+      VF sum[RB];
+      NBX_UNROLL
+      for (int b = 0; b < RB; ++b) sum[b] = start;
+      NBX_UNROLL
+      for (int r = 0; r < KH + RB - 1; ++r) {
+        NBX_UNROLL
+        for (int k = 0; k < KW; ++k) {
+          const VF v = hn::LoadU(d, in + r * tap_row + tap_col[k] + c);
+          NBX_UNROLL
+          for (int b = 0; b < RB; ++b)
+            if (r - b >= 0 && r - b < KH) sum[b] = hn::MulAdd(w[(r - b) * KW + k], v, sum[b]);
+        }
       }
+      NBX_UNROLL
+      for (int b = 0; b < RB; ++b) hn::StoreU(sum[b], d, out + b * columns + c);
     }
-    for (int b = 0; b < RB; ++b) hn::StoreU(sum[b], d, out + b * columns + c);
   }
 }
 
@@ -122,29 +129,28 @@ HWY_INLINE void general_columns(const float* in, int64_t tap_row, const int64_t*
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   VF sum[U];
-#pragma GCC unroll 4
+  NBX_UNROLL
   for (int u = 0; u < U; ++u) sum[u] = hn::Set(d, bias);
   for (int64_t r = 0; r < kh; ++r)
     for (int64_t k = 0; k < kw; ++k) {
       const VF w = hn::Set(d, weights[r * kw + k]);
       const float* at = in + r * tap_row + tap_col[k];
-#pragma GCC unroll 4
+      NBX_UNROLL
       for (int u = 0; u < U; ++u) sum[u] = hn::MulAdd(w, hn::LoadU(d, at + u * lanes), sum[u]);
     }
-#pragma GCC unroll 4
+  NBX_UNROLL
   for (int u = 0; u < U; ++u) hn::StoreU(sum[u], d, out + u * lanes);
 }
 
 template <int K>
 void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias, int64_t rows,
             float* sums) {
-  const int64_t step = p.stride_h * layout.stride, tap_row = p.dilation_h * layout.stride;
-  int64_t r = 0;
-  if (p.stride_h == p.dilation_h)  // two rows of sums share K - 1 rows of input
-    for (; r + 2 <= rows; r += 2)
-      rows_of<K, K, 2>(copy + r * step, tap_row, tap_col, p.weights, bias, layout.columns, sums + r * layout.columns);
-  for (; r < rows; ++r)
-    rows_of<K, K, 1>(copy + r * step, tap_row, tap_col, p.weights, bias, layout.columns, sums + r * layout.columns);
+  const int64_t step = p.stride_h * layout.stride, tap_row = p.dilation_h * layout.stride, columns = layout.columns;
+  // Two rows of sums share K - 1 rows of input.
+  const int64_t pairs = p.stride_h == p.dilation_h ? rows / 2 * 2 : 0;
+  if (pairs > 0) rows_of<K, K, 2>(copy, step, tap_row, tap_col, p.weights, bias, pairs, columns, sums);
+  if (pairs < rows)
+    rows_of<K, K, 1>(copy + pairs * step, step, tap_row, tap_col, p.weights, bias, rows - pairs, columns, sums + pairs * columns);
 }
 
 }  // namespace

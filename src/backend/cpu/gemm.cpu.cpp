@@ -7,12 +7,7 @@
 
 #include "backend/cpu/gemm_kernels.h"
 #include "backend/cpu/simd.h"
-
-#if defined(__clang__)
-#define NBX_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define NBX_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "backend/cpu/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nbx {

@@ -2,6 +2,7 @@
 // The bridge from a ConvProblem to the kernels of backend/cpu/conv.h.
 #include "backend/cpu/conv.h"
 #include "ops/conv/problem.h"
+#include "ops/subnormals.h"
 
 namespace nbx {
 
@@ -62,13 +63,26 @@ Serves conv_fast_serves(const ConvProblem& p) {
 
 int64_t conv_fast_workspace(const ConvProblem&) { return 0; }
 
+namespace {
+
+// Trailing dims of extent 1 go: a (k, 1) kernel over (n, 1) is a row of n, which the kernels read as one.
+void drop_unit_tail(ConvProblem& p) {
+  while (p.spatial > 1 && p.in.back() == 1 && p.out.back() == 1 && p.kernel.back() == 1 && p.begin.back() == 0 && p.end.back() == 0) {
+    for (Ints* v : {&p.in, &p.out, &p.kernel, &p.stride, &p.dilation, &p.begin, &p.end}) v->pop_back();
+    --p.spatial;
+  }
+}
+
+}  // namespace
+
 Bound bind_conv_fast(ConvProblem p, PackCache* packs) {
+  drop_unit_tail(p);
   const ConvGeometry g = geometry_of(p);
   std::shared_ptr<const PackedConv> packed;
   const Tensor weight = p.weight.known;
   if (weight.defined()) {
     const auto make = [&]() -> std::shared_ptr<const void> {
-      const Tensor dense = weight.contiguous();
+      const Tensor dense = without_subnormals(weight).contiguous();
       auto made = std::make_shared<const PackedConv>(g, dense.raw(), dense.dtype());
       if (packs) packs->add_bytes(made->bytes());
       return made;

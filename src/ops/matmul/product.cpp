@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "ops/activation_text.h"
 #include "backend/cpu/gemm.h"
+#include "ops/activation_text.h"
+#include "ops/subnormals.h"
 
 namespace nbx {
 
@@ -155,8 +156,11 @@ Bound bind_gemm(Product p, PackCache* packs) {
   if (p.b.known.defined() && one_b && p.k() > 0 && p.n() > 0) {
     const Tensor weight = p.b.known;
     const auto make = [&] {
+      const Tensor w = without_subnormals(weight);
       MatrixView v = view_of(p.b);
-      v.data = weight.raw();
+      v.data = w.raw();
+      v.row_stride = w.strides()[w.strides().size() - 2];
+      v.col_stride = w.strides().back();
       auto packed = std::make_shared<const PackedB>(v, p.k(), p.n());
       if (packs) packs->add_bytes(packed->bytes());
       return packed;

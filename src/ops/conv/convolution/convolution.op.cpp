@@ -10,7 +10,16 @@ namespace nbx::decls {
 namespace {
 
 ConvProblem build(const Args& a, const char* x, bool transposed, const ConvAttributes& attributes) {
-  ConvProblem p = make_conv(a.op(), a.tensor(x), a.tensor("weight"), a.optional_tensor("bias"), transposed, attributes);
+  const Meta* bias = a.optional_tensor("bias");
+  Meta flat;  // custom::conv takes a bias as graphs write it, too: (C, 1, 1) or (1, C, 1, 1)
+  const Meta& w = a.tensor("weight");
+  if (bias && bias->rank() > 1 && a.schema().space == "custom" && w.rank() >= 3 && bias->contiguous() &&
+      bias->rank() >= w.rank() - 1 && bias->dim(1 - w.rank()) == bias->numel()) {
+    flat = Meta(bias->dtype, Shape{bias->numel()});
+    if (bias->known.defined()) flat.known = bias->known.view({bias->numel()});
+    bias = &flat;
+  }
+  ConvProblem p = make_conv(a.op(), a.tensor(x), w, bias, transposed, attributes);
   p.x_index = a.operand(x);
   p.weight_index = a.operand("weight");
   p.bias_index = a.operand("bias");
@@ -173,18 +182,24 @@ std::optional<FusedCall> fuse(const Args& a, const ConvProblem& p, const Epilogu
   if (p.activation.kind != ActivationKind::none) return std::nullopt;
   ActivationSpec act;
   Value residual = ref(a, "residual");
+  Value bias = ref(a, "bias");
   if (e.addend) {
     const Meta& m = *e.addend;
-    if (!is_none(residual) || m.dtype != p.dtype || m.shape != p.shape() || !m.contiguous() || is_channel_bias(m, p))
-      return std::nullopt;
-    residual = TensorRef{extra};
+    if (!is_none(residual) || m.dtype != p.dtype || !m.contiguous()) return std::nullopt;
+    if (is_channel_bias(m, p)) {
+      if (!is_none(bias)) return std::nullopt;
+      bias = TensorRef{extra};
+    } else {
+      if (m.shape != p.shape()) return std::nullopt;
+      residual = TensorRef{extra};
+    }
   } else {
     act = e.activation;
   }
   Ints pads = p.begin;
   pads.append(p.end.begin(), p.end.end());
   return FusedCall{"custom::conv",
-                   {TensorRef{a.operand("input")}, TensorRef{a.operand("weight")}, ref(a, "bias"), residual, p.stride, pads,
+                   {TensorRef{a.operand("input")}, TensorRef{a.operand("weight")}, bias, residual, p.stride, pads,
                     p.dilation, p.groups, std::string("NOTSET"), std::string(activation_name(act.kind)),
                     static_cast<double>(act.alpha), static_cast<double>(act.beta)}};
 }
@@ -193,14 +208,19 @@ std::optional<FusedCall> with_epilogue(const Args& a, const Metas&, const Epilog
   return fuse(a, problem(a), e, extra);
 }
 
-std::optional<FusedCall> transpose_epilogue(const Args& a, const Metas&, const EpilogueOffer& e, int) {
+std::optional<FusedCall> transpose_epilogue(const Args& a, const Metas&, const EpilogueOffer& e, int extra) {
   const ConvProblem p = fused_transpose(a);
-  if (p.dtype != DType::float32 || p.activation.kind != ActivationKind::none || e.addend) return std::nullopt;
+  if (p.dtype != DType::float32 || p.activation.kind != ActivationKind::none) return std::nullopt;
+  Value bias = ref(a, "bias");
+  if (e.addend) {
+    if (!is_none(bias) || e.addend->dtype != p.dtype || !e.addend->contiguous() || !is_channel_bias(*e.addend, p)) return std::nullopt;
+    bias = TensorRef{extra};
+  }
   Ints pads = p.begin;
   pads.append(p.end.begin(), p.end.end());
   // The extents are settled, so they are given as they are.
   return FusedCall{"custom::conv_transpose",
-                   {TensorRef{a.operand("input")}, TensorRef{a.operand("weight")}, ref(a, "bias"), a.value("stride"),
+                   {TensorRef{a.operand("input")}, TensorRef{a.operand("weight")}, bias, a.value("stride"),
                     a.value("pads"), a.value("dilation"), a.value("output_padding"), a.value("output_shape"), p.groups,
                     a.value("auto_pad"), std::string(activation_name(e.activation.kind)),
                     static_cast<double>(e.activation.alpha), static_cast<double>(e.activation.beta)}};
@@ -278,6 +298,8 @@ void fused_samples(SampleSink& s) {
   s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)}, {{"auto_pad", val("SAME_LOWER")}});
   s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)}, {{"pads", ints({-1, 0, 1, -2})}});
   s.add_as_is({randn({1, 1, 600}), randn({6, 1, 256}, 1)}, {{"stride", ints({128})}});
+  s.add_as_is({randn({1, 6, 9, 1}), randn({4, 6, 5, 1}, 1), randn({4, 1, 1})});
+  s.add_as_is({randn({1, 6, 9, 1}), randn({4, 6, 5, 1}, 1), randn({1, 4, 1, 1})}, {{"stride", ints({2, 3})}});
   s.error(Code::shape, {"residual"}, {randn({1, 8, 7, 9}), randn({16, 8, 1, 1}), none, randn({1, 16, 7, 8})});
   s.error(Code::value, {"SAME"}, {randn({1, 8, 7, 9}), randn({16, 8, 1, 1})}, {{"auto_pad", val("SOME")}});
 }

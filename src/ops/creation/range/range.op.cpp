@@ -242,7 +242,7 @@ OpDecl op(const char* schema, InferFn infer, Bound (*bind)(const Args&, const Me
           SamplesFn samples) {
   OpDecl out = movement_op(schema, infer, {cpu("range_cpu", bind)}, oracle, samples);
   out.cost = cost;
-  out.tolerance = ulps(2, 1);
+  out.tolerance = norm_wise(3e-7, 8e-4, 6e-3);  // a step away from a large end cancels near zero
   out.dtypes = {DType::float32};
   return out;
 }

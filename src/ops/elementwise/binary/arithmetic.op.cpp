@@ -51,40 +51,44 @@ Val quotient(const Lowering& l, const std::string& mode) {
   const Val x = l.operand("self"), y = l.operand("other");
   const Lane lane = l.lane();
   const bool floating = is_floating(l.types.compute);
-  Fn f;
-  if (mode.empty()) f = fn(Real::div, lane);
-  else if (mode == "floor") f = floating ? fn(Math::div_floor, lane) : fn(Int::div_floor, lane);
-  else f = floating ? fn(Real::div_trunc, lane) : fn(Int::div_trunc, lane);
-  return l.b.step(f, l.types.result, {x, y});
+  if (!floating) return l.b.step(fn(mode == "floor" ? Int::div_floor : Int::div_trunc, lane),
+                                 l.types.result, {x, y});
+  if (mode == "floor") {
+    Params p;
+    p.i[0] = l.types.result == DType::float16 ? 1 : l.types.result == DType::bfloat16 ? 2 : 0;
+    return l.b.step(fn(Math::div_floor, lane), l.types.result, {x, y}, p);
+  }
+  // The quotient is rounded to the dtype before it is truncated, as ATen's.
+  const Val q = l.b.step(fn(Real::div, lane), l.types.result, {x, y});
+  return mode.empty() ? q : l.b.step(fn(Real::trunc, lane), l.types.result, {q});
 }
 Val lower_div(const Lowering& l) { return quotient(l, ""); }
 Val lower_floor_divide(const Lowering& l) { return quotient(l, "floor"); }
 Val lower_div_mode(const Lowering& l) {
   return quotient(l, is_none(l.args.value("rounding_mode")) ? "" : l.args.text("rounding_mode"));
 }
-std::vector<Tensor> oracle_div_mode(const Args& args, const std::vector<Tensor>& in) {
-  static const Formula* const rows[] = {find_formula("aten::div.Tensor"), find_formula("aten::floor_divide"),
-                                        find_formula("custom::onnx_div")};
+std::vector<Tensor> oracle_quotient(const Args& args, const std::vector<Tensor>& in) {
   const Types types = types_of(*find_formula(args.schema().full_name()), args);
   const Shape shape = infer_pointwise(args).front().shape;
-  const std::string mode = is_none(args.value("rounding_mode")) ? "" : args.text("rounding_mode");
-  const Formula& row = *rows[mode.empty() ? 0 : mode == "floor" ? 1 : 2];
+  std::string mode = "floor";
+  if (args.schema().find("rounding_mode") >= 0)
+    mode = is_none(args.value("rounding_mode")) ? "" : args.text("rounding_mode");
   const bool number = !std::holds_alternative<TensorRef>(args.value("other"));
   if (is_floating(types.compute)) {
+    const auto round = [&](double v) { return rounded_to(v, types.compute); };
     std::vector<double> x = doubles_as(in[0], shape);
     std::vector<double> y = number ? std::vector<double>(x.size(), args.scalar("other").as_double()) : doubles_as(in[1], shape);
     for (size_t i = 0; i < x.size(); ++i) {
-      const double pair[2] = {x[i], y[i]};
-      x[i] = mode == "trunc" ? std::trunc(x[i] / y[i]) : row.f64(pair, nullptr);
+      // A number meets a half tensor in float32.
+      const auto as_operand = [&](double v, bool single) { return single && is_half(types.compute) ? rounded_to(v, DType::float32) : round(v); };
+      const double a = as_operand(x[i], in[0].rank() == 0), b = as_operand(y[i], number || in[1].rank() == 0);
+      x[i] = mode == "floor" ? floor_quotient(a, b, round) : mode == "trunc" ? std::trunc(round(a / b)) : a / b;
     }
     return {Tensor::of<double>(shape, std::span<const double>(x))};
   }
   std::vector<int64_t> x = ints_as(in[0], shape);
   std::vector<int64_t> y = number ? std::vector<int64_t>(x.size(), args.scalar("other").as_int()) : ints_as(in[1], shape);
-  for (size_t i = 0; i < x.size(); ++i) {
-    const int64_t pair[2] = {x[i], y[i]};
-    x[i] = row.i64(pair, nullptr);
-  }
+  for (size_t i = 0; i < x.size(); ++i) x[i] = mode == "floor" ? floor_quotient(x[i], y[i]) : x[i] / y[i];
   return {Tensor::of<int64_t>(shape, std::span<const int64_t>(x))};
 }
 
@@ -208,11 +212,11 @@ Decls arithmetic() {
       pair("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", "div", [](X x, X) { return x[0] / x[1]; }, nullptr,
            divisor_samples<kReal>, ulps(1), {}, {"aten::divide.Tensor", "aten::true_divide.Tensor"}),
       lower_div);
-  const Formula floor_divide = with_lower(
+  Formula floor_divide = with_lower(
       pair("aten::floor_divide(Tensor self, Tensor other) -> Tensor", "floor_divide",
-           [](X x, X) { return floor_quotient(x[0], x[1]); }, [](N x, N) { return floor_quotient(x[0], x[1]); },
-           whole_divisor_samples<kInt | kFloat>, ulps(1)),
+           nullptr, nullptr, whole_divisor_samples<kInt | kFloat>, ulps(1)),
       lower_floor_divide);
+  floor_divide.oracle = oracle_quotient;
   const Formula remainder = with_fns(
       pair("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", "remainder",
            [](X x, X) { return floor_mod(x[0], x[1]); },
@@ -238,7 +242,7 @@ Decls arithmetic() {
            mode_samples, ulps(1), {}, {"aten::divide.Tensor_mode"}),
       lower_div_mode);
   div_mode.rule_of = mode_rule;
-  div_mode.oracle = oracle_div_mode;
+  div_mode.oracle = oracle_quotient;
 
   std::vector<Formula> rows = {
       add, for_number(add, "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),

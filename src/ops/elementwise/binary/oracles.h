@@ -14,12 +14,15 @@ inline double floor_mod(double a, double b) {
   const double m = std::fmod(a, b);
   return m != 0 && std::signbit(m) != std::signbit(b) ? m + b : m;
 }
-inline double floor_quotient(double a, double b) {
+// Steps in the dtype's arithmetic, since a floor shows a rounding.
+template <class Round>
+double floor_quotient(double a, double b, Round round) {
   if (b == 0) return a / b;
   const double m = std::fmod(a, b);
-  const double q = (a - m) / b - (m != 0 && std::signbit(m) != std::signbit(b) ? 1 : 0);
+  double q = round(round(a - m) / b);
+  if (m != 0 && std::signbit(m) != std::signbit(b)) q = round(q - 1);
   if (q == 0) return std::copysign(0.0, a / b);
-  return std::floor(q) + (q - std::floor(q) > 0.5 ? 1 : 0);
+  return std::floor(q) + (round(q - std::floor(q)) > 0.5 ? 1 : 0);
 }
 inline int64_t floor_quotient(int64_t a, int64_t b) {
   const int64_t q = a / b;

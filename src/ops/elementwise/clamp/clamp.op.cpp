@@ -114,7 +114,7 @@ Decls clamp() {
       row_of("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp_min.Scalar",
              {"self", "min", "max"},
              [](SampleSink& s) {
-               unary_samples(s, kInt | kFloat, -4, 4, {val(-1), val(2)});
+               unary_samples(s, kReal, -4, 4, {val(-1), val(2)});
                s.add({randn({40}), val(0.75), val(-0.5)});
                s.add({randn({40}), none, val(0.1)});
                s.add_as_is({rand_ints({40}, -9, 9), val(-1.5)});
@@ -124,11 +124,11 @@ Decls clamp() {
       tensors,
       row_of("aten::clamp_min(Tensor self, Scalar min) -> Tensor", "clamp_min.Scalar", {"self", "min"},
              [](SampleSink& s) {
-               unary_samples(s, kInt | kFloat, -4, 4, {val(1)});
+               unary_samples(s, kReal, -4, 4, {val(1)});
                s.add({special_floats(), val(std::nan(""))});
              }),
       row_of("aten::clamp_max(Tensor self, Scalar max) -> Tensor", "clamp_max.Scalar", {"self", "max"},
-             [](SampleSink& s) { unary_samples(s, kInt | kFloat, -4, 4, {val(1)}); }),
+             [](SampleSink& s) { unary_samples(s, kReal, -4, 4, {val(1)}); }),
       row_of("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "clamp_min", {"self", "min"},
              [](SampleSink& s) { binary_samples(s, kReal); }),
       row_of("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "clamp_max", {"self", "max"},

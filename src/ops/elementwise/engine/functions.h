@@ -40,13 +40,13 @@ using BlockFn = void (*)(const Block&);
   X(relu) X(nan_to_num) /* p0 nan, p1 inf, p2 -inf */ X(clamp) X(clamp_min) X(clamp_max) /* p0, p1 */               \
   X(hardsigmoid) X(hard_sigmoid) /* clamp(p0 x + p1, 0, 1) */ X(hardswish) X(leaky_relu) X(threshold) X(softsign)   \
   X(shrink) /* p0 lambda, p1 bias */ X(where) /* x: b8 */ X(addcmul) X(addcdiv) /* x + p0 y z */ X(lerp) X(prelu)   \
-  X(div_trunc) X(scale) /* x p0 */ X(round_scaled) /* round(x p0) / p0 */ X(round_unscaled) /* round(x / p0) p0 */
+  X(scale) /* x p0 */ X(round_scaled) /* round(x p0) / p0 */ X(round_unscaled) /* round(x / p0) p0 */
 
 #define NBX_MATH_FNS(X)                                                                                        \
   X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf)      \
   X(erfc) X(silu) X(gelu) X(gelu_tanh) X(mish) X(softplus) X(log_sigmoid) X(elu) /* p0 alpha, scale, input */  \
   X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(pow) X(atan2) X(fmod) X(remainder)      \
-  X(div_floor)
+  X(div_floor) /* i0: 1 rounds each step to float16, 2 to bfloat16 */
 
 // Wrapping arithmetic; a division by zero is an error (value). i: Params::i.
 #define NBX_INT_FNS(X)                                                                                          \

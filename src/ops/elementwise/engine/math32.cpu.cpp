@@ -144,7 +144,18 @@ NBX_V2(pow, simd::pow(d, x, y))
 NBX_S2(atan2, static_cast<float>(std::atan2(static_cast<double>(x), static_cast<double>(y))))
 NBX_S2(fmod, std::fmod(x, y))
 NBX_S2(remainder, remainder_floor(x, y))
-NBX_S2(div_floor, divide_floor(x, y))
+
+// ATen divides half tensors in half arithmetic here, and the floor shows it.
+void div_floor(const Block& b) {
+  const float* x = static_cast<const float*>(b.in[0]);
+  const float* y = static_cast<const float*>(b.in[1]);
+  float* out = static_cast<float*>(b.out);
+  const int64_t half = b.params->i[0];
+  const auto round = [half](float v) {
+    return half == 1 ? to_float(to_float16(v)) : half == 2 ? to_float(to_bfloat16(v)) : v;
+  };
+  for (int64_t i = 0; i < b.n; ++i) out[i] = divide_floor(x[i], y[i], round);
+}
 
 }  // namespace math32
 

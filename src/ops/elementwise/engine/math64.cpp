@@ -61,7 +61,7 @@ NBX_F2(pow, std::pow(x, y))
 NBX_F2(atan2, std::atan2(x, y))
 NBX_F2(fmod, std::fmod(x, y))
 NBX_F2(remainder, remainder_floor(x, y))
-NBX_F2(div_floor, divide_floor(x, y))
+NBX_F2(div_floor, divide_floor(x, y, [](double v) { return v; }))
 
 }  // namespace math64
 }  // namespace

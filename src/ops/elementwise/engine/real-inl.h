@@ -194,11 +194,10 @@ NBX_MAP1(softsign, hn::Div(x, hn::Add(hn::Set(d, T{1}), hn::Abs(x))))
 NBX_MAP1(shrink, hn::IfThenElse(hn::Lt(x, hn::Neg(NBX_P(0))), hn::Add(x, NBX_P(1)),
                                 hn::IfThenElseZero(hn::Gt(x, NBX_P(0)), hn::Sub(x, NBX_P(1)))))
 NBX_MAP3(addcmul, hn::MulAdd(hn::Mul(NBX_P(0), y), z, x))
-NBX_MAP3(addcdiv, hn::Add(x, hn::Mul(NBX_P(0), hn::Div(y, z))))
+NBX_MAP3(addcdiv, hn::Add(x, hn::Div(hn::Mul(NBX_P(0), y), z)))
 NBX_MAP3(lerp, hn::IfThenElse(hn::Lt(hn::Abs(z), hn::Set(d, static_cast<T>(0.5))), hn::MulAdd(z, hn::Sub(y, x), x),
                               hn::NegMulAdd(hn::Sub(y, x), hn::Sub(hn::Set(d, T{1}), z), y)))
 NBX_MAP2(prelu, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, y)))
-NBX_MAP2(div_trunc, hn::Trunc(hn::Div(x, y)))
 NBX_MAP1(scale, hn::Mul(x, NBX_P(0)))
 NBX_MAP1(round_scaled, hn::Div(signed_round(hn::Mul(x, NBX_P(0))), NBX_P(0)))
 NBX_MAP1(round_unscaled, hn::Mul(signed_round(hn::Div(x, NBX_P(0))), NBX_P(0)))

@@ -48,15 +48,15 @@ T remainder_floor(T a, T b) {
   if (m != 0 && (m < 0) != (b < 0)) m += b;
   return m;
 }
-template <class T>
-T divide_floor(T a, T b) {
+template <class T, class Round>
+T divide_floor(T a, T b, Round round) {
   if (b == 0) return a / b;
   const T m = std::fmod(a, b);
-  T q = (a - m) / b;
-  if (m != 0 && (m < 0) != (b < 0)) q -= 1;
+  T q = round(round(a - m) / b);
+  if (m != 0 && (m < 0) != (b < 0)) q = round(q - 1);
   if (q == 0) return std::copysign(T{0}, a / b);
   T whole = std::floor(q);
-  if (q - whole > T(0.5)) whole += 1;
+  if (round(q - whole) > T(0.5)) whole = round(whole + 1);
   return whole;
 }
 

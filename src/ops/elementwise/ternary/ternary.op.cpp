@@ -109,7 +109,7 @@ Decls ternary() {
   row.operands = {"self", "tensor1", "tensor2"};
   row.real = Real::addcdiv;
   row.scalars = {"value"};
-  row.f64 = [](X x, X p) { return x[0] + p[0] * (x[1] / x[2]); };
+  row.f64 = [](X x, X p) { return x[0] + p[0] * x[1] / x[2]; };
   row.tolerance = ulps(4, 1, 2e-6, 1e-5);
   row.samples = [](SampleSink& s) {
     three_samples(s);

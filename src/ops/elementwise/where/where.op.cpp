@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection by a mask: where in its four overloads, masked_fill.
+#include <limits>
+
 #include "ops/elementwise/formula.h"
 #include "ops/elementwise/onnx.h"
 #include "ops/elementwise/samples.h"
@@ -162,7 +164,7 @@ Decls where() {
                [](SampleSink& s) {
                  s.add({randn({3, 40}), mask({40}), randn({}, 3)});
                  s.add_as_is({randn({9}).to(DType::float16), mask({9}), randn({}, 3)});
-                 s.error(Code::dtype, {"value"}, {randn({3}), mask({3}), randn({3})});
+                 s.error(Code::shape, {"value"}, {randn({3}), mask({3}), randn({3})});
                }),
   });
 }

@@ -23,7 +23,7 @@ void samples(SampleSink& s) {
   s.add({randn({3, 1}).expand({3, 300})});
   s.add({randn({1, 7}).expand({5, 7})});
   s.add({randn({9, 8}).flip({0, 1})});
-  s.add({randn({10}).unfold(0, 4, 1)});  // overlapping windows
+  s.add_as_is({randn({10}).unfold(0, 4, 1)});  // overlapping windows
   s.add({spaced(randn({11, 13}))});
   s.add({randn({})});
   s.add({randn({0, 3})});

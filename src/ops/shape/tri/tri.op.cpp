@@ -30,7 +30,7 @@ Bound bind(const Args& a, const Metas& outputs) {
   return [=](const Run& r) {
     const std::byte* from = r.in<std::byte>(0);
     std::byte* to = r.out<std::byte>(0);
-    parallel_rows(r.team, all, std::max<int64_t>(1, 65536 / (columns * size)), [&](int64_t begin, int64_t end) {
+    parallel_rows(r.team, all, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, columns * size)), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t at = row * columns * size, edge = border<upper>(row % rows, k, rows, columns) * size;
         const int64_t width = columns * size;
