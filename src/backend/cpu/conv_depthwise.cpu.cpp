@@ -60,7 +60,7 @@ void sort_columns(const DepthwisePlane& p, const RowLayout& layout, const float*
     const D d;
     for (int64_t i = 0; i < layout.piece; i += static_cast<int64_t>(hn::Lanes(d))) {
       VF even, odd;
-      hn::LoadInterleaved2(d, row + 2 * i, even, odd);
+      simd::load_pairs(d, row + 2 * i, even, odd);
       hn::StoreU(even, d, dst + i);
       hn::StoreU(odd, d, dst + layout.piece + i);
     }
@@ -110,7 +110,7 @@ HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t
       for (int r = 0; r < KH + RB - 1; ++r) {
         NBX_UNROLL
         for (int k = 0; k < KW; ++k) {
-          const VF v = hn::LoadU(d, in + r * tap_row + tap_col[k] + c);
+          const VF v = simd::in_register(hn::LoadU(d, in + r * tap_row + tap_col[k] + c));
           NBX_UNROLL
           for (int b = 0; b < RB; ++b)
             if (r - b >= 0 && r - b < KH) sum[b] = hn::MulAdd(w[(r - b) * KW + k], v, sum[b]);

@@ -41,7 +41,7 @@ HWY_INLINE void copy_strided(const float* src, int64_t stride, int64_t n, float*
     // The last pair of a vector may have no second element: keep one vector short of the end.
     for (; i + lanes < n; i += lanes) {
       hn::Vec<D> even, odd;
-      hn::LoadInterleaved2(d, src + 2 * i, even, odd);
+      simd::load_pairs(d, src + 2 * i, even, odd);
       hn::StoreU(even, d, dst + i);
     }
   }

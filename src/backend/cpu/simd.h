@@ -8,6 +8,7 @@
 //   load(d, p, left)       the same when left >= Lanes(d); else `left` elements, the other lanes 0
 //   store(d, v, p)         stores Lanes(d); 16-bit floats round to nearest even, NaN stays NaN
 //   store(d, v, p, left)   at most `left`
+//   load_pairs(d, p, even, odd)   deinterleaves 2 * Lanes(d) elements
 //   fold(d, p, n, f)       sums f over p[0..n): f(sum, v) -> sum adds one vector. Four chains, joined in fixed order -> float
 //   fold_with(d, p, n, init, f, join)   any other fold: f(acc, v), join(acc, acc); lanes beyond n are left out
 //   join_lanes(d, v, join) one value of all lanes, in fixed order
@@ -80,6 +81,28 @@ HWY_INLINE V<D> load(D d, const float16_t* p) {
   for (size_t i = 0; i < hn::Lanes(d); ++i) wide[i] = to_float(p[i]);
   return hn::Load(d, wide);
 #endif
+}
+
+// p[0], p[2], ... and p[1], p[3], ...: 2 * Lanes(d) elements. (Highway 1.0.3's LoadInterleaved2 takes three times the shuffles.)
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void load_pairs(D d, const T* p, V<D>& even, V<D>& odd) {
+#if HWY_TARGET == HWY_SCALAR
+  hn::LoadInterleaved2(d, p, even, odd);
+#else
+  const auto lo = hn::LoadU(d, p), hi = hn::LoadU(d, p + hn::Lanes(d));
+  even = hn::ConcatEven(d, hi, lo);
+  odd = hn::ConcatOdd(d, hi, lo);
+#endif
+}
+
+// Keeps a loaded vector in a register. g++ folds a load into each instruction that uses it, which repeats it; a load that
+// crosses a cache line costs twice.
+template <class VF>
+HWY_INLINE VF in_register(VF v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
 }
 
 template <class D, class T>

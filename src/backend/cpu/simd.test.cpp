@@ -36,6 +36,15 @@ void copy_i64(const int64_t* from, int64_t* to, size_t n) {
   for (size_t i = 0; i < n; i += hn::Lanes(d)) simd::store(d, simd::load(d, from + i, n - i), to + i, n - i);
 }
 
+void split_pairs(const float* p, float* even, float* odd) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> a, b;
+  simd::load_pairs(d, p, a, b);
+  simd::store(d, simd::in_register(a), even);
+  simd::store(d, b, odd);
+}
+size_t lanes() { return hn::Lanes(hn::ScalableTag<float>()); }
+
 struct AddSquare {
   template <class VF>
   HWY_INLINE VF operator()(VF sum, VF v) const {
@@ -83,6 +92,8 @@ HWY_EXPORT(narrow_bf16);
 HWY_EXPORT(narrow_f16);
 HWY_EXPORT(copy_f32);
 HWY_EXPORT(copy_i64);
+HWY_EXPORT(split_pairs);
+HWY_EXPORT(lanes);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_squares_bf16);
 HWY_EXPORT(largest);
@@ -189,6 +200,17 @@ TEST_P(Simd, TailsReadAndWriteNothingOutsideTheRow) {
     for (size_t i = 0; i < n; ++i) longs[i] = static_cast<int64_t>(i) << 40;
     HWY_DYNAMIC_DISPATCH(copy_i64)(longs.data(), copied.data(), n);
     EXPECT_EQ(longs, copied);
+  }
+}
+
+TEST_P(Simd, PairsAreTakenApart) {
+  const size_t n = HWY_DYNAMIC_DISPATCH(lanes)();
+  std::vector<float> p(2 * n), even(n), odd(n);
+  for (size_t i = 0; i < 2 * n; ++i) p[i] = static_cast<float>(i);
+  HWY_DYNAMIC_DISPATCH(split_pairs)(p.data(), even.data(), odd.data());
+  for (size_t i = 0; i < n; ++i) {
+    EXPECT_EQ(even[i], static_cast<float>(2 * i));
+    EXPECT_EQ(odd[i], static_cast<float>(2 * i + 1));
   }
 }
 

@@ -180,24 +180,35 @@ class Parser {
   Chain chain_;
 };
 
-// Tiles a chain keeps alive, without knowing dtypes: a call may need a few of its own for conversions.
+// Tiles a chain keeps alive, without knowing dtypes: a call may need a few of its own for conversions and numbers.
 int estimate_live(const Chain& chain) {
-  constexpr int kOwn = 6;
-  std::vector<size_t> last(chain.calls.size(), 0);
+  constexpr int kOwn = 8;
+  const size_t values = static_cast<size_t>(chain.inputs) + chain.calls.size();
+  std::vector<size_t> first(values, SIZE_MAX), last(values, 0);
   int numbers = 0;
-  for (size_t i = 0; i < chain.calls.size(); ++i)
-    for (const Value& v : chain.calls[i].values) {
-      const auto* r = std::get_if<TensorRef>(&v);
-      if (r && r->id >= chain.inputs) last[static_cast<size_t>(r->id - chain.inputs)] = i;
-      numbers += std::holds_alternative<double>(v) || std::holds_alternative<int64_t>(v);
-    }
-  for (const int r : chain.results) last[static_cast<size_t>(r)] = chain.calls.size();
-  int alive = 0, most = 0;
   for (size_t i = 0; i < chain.calls.size(); ++i) {
-    most = std::max(most, ++alive);
-    for (size_t k = 0; k <= i; ++k) alive -= last[k] == i;
+    first[static_cast<size_t>(chain.inputs) + i] = i;
+    for (const Value& v : chain.calls[i].values) {
+      numbers += std::holds_alternative<double>(v) || std::holds_alternative<int64_t>(v);
+      const auto* r = std::get_if<TensorRef>(&v);
+      if (!r || !r->defined()) continue;
+      first[static_cast<size_t>(r->id)] = std::min(first[static_cast<size_t>(r->id)], i);
+      last[static_cast<size_t>(r->id)] = i;
+    }
   }
-  return most + chain.inputs + numbers + kOwn;
+  for (const int r : chain.results) last[static_cast<size_t>(chain.inputs + r)] = chain.calls.size();
+  std::vector<int> change(chain.calls.size() + 2, 0);
+  int pinned = std::min(numbers, kPinned);
+  for (size_t v = 0; v < values; ++v) {
+    if (first[v] == SIZE_MAX) continue;
+    // An input may turn out to be one number, which holds its tile throughout.
+    ++change[first[v]];
+    --change[std::max(first[v], last[v]) + 1];
+  }
+  int alive = 0, most = 0;
+  for (const int c : change) most = std::max(most, alive += c);
+  pinned += std::min(chain.inputs, kPinned - pinned);
+  return most + pinned + kOwn;
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ void IndexReader::read(const Run& r, int64_t* values) const {
   if (fixed || count == 0) return;
   constexpr int64_t kNone = INT64_MAX;
   std::atomic<int64_t> bad{kNone};
-  if (sources.size() == 1 && sources[0].strides.empty()) {
+  if (!added) {
     const IndexSource& s = sources[0];
     const void* data = r.in<std::byte>(s.operand);
     parallel_rows(r.team, count, kIndexGrain, [&](int64_t begin, int64_t end) {

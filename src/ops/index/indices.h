@@ -33,6 +33,7 @@ struct IndexReader {
   std::vector<IndexSource> sources;
   Shape shape;  // of the values, row-major
   int64_t count = 0;
+  bool added = false;                                 // offsets: paces and bases count, even with one source
   std::shared_ptr<const std::vector<int64_t>> fixed;  // known when bound; then there are no sources
 
   // Error (index) naming the op, the index, its position and the extent; the first one in row-major order.

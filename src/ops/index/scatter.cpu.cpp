@@ -58,8 +58,8 @@ Sum<T> load(T v) {
 template <Reduce op, class A>
 A combined(A old, A fresh, A alpha) {
   if constexpr (std::is_same_v<A, bool>) {
-    (void)alpha;
-    return op == Reduce::add || op == Reduce::max ? old || fresh : old && fresh;
+    if (op == Reduce::add) return old || (fresh && alpha);
+    return op == Reduce::max ? old || fresh : op == Reduce::min || op == Reduce::mul ? old && fresh : old;
   } else if constexpr (op == Reduce::add) {
     if constexpr (std::is_integral_v<A>) {  // wraps, as ATen's
       using U = std::make_unsigned_t<A>;

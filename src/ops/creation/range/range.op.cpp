@@ -58,11 +58,8 @@ Span arange_span(const Args& a) {
     require(count <= INT64_MAX, Code::shape, "arange: from {} to {} by {} has too many elements", s.first, end.as_int(),
             s.pace);
     s.count = static_cast<int64_t>(count);
-  } else if (s.dtype == DType::int64) {
-    // ATen drops the fractions first.
-    require(s.pace != 0, Code::value, "arange: step {} is 0 as int64", s.step);
-    s.count = counted(a, static_cast<double>(s.first), static_cast<double>(end.as_int()), static_cast<double>(s.pace));
   } else {
+    // The count is that of the numbers as given, even where the elements drop their fractions.
     s.count = counted(a, s.start, last, s.step);
   }
   return s;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise/engine/program.h"
+
+#include <cstring>
+
 #include "tensor/convert.h"
 
 namespace nbx::pointwise {
@@ -109,6 +112,17 @@ Val Builder::add_input(Input input) {
   return push(n);
 }
 
+Val Builder::push_constant(const Node& n) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& m = nodes_[i];
+    // By bits: -0 and 0 are two constants, and a NaN is itself.
+    if (m.kind == Node::constant && m.dtype == n.dtype && m.whole == n.whole &&
+        std::memcmp(&m.real, &n.real, sizeof n.real) == 0)
+      return static_cast<Val>(i);
+  }
+  return push(n);
+}
+
 Val Builder::constant(const Scalar& value, DType dtype) {
   Node n;
   n.kind = Node::constant;
@@ -118,7 +132,7 @@ Val Builder::constant(const Scalar& value, DType dtype) {
   if (is_real(n.lane)) n.real = rounded(whole ? static_cast<double>(value.as_int()) : value.as_double(), dtype);
   else if (dtype == DType::bool_) n.whole = whole ? value.as_int() != 0 : value.as_double() != 0;
   else n.whole = wrapped(value.as_int(), dtype);
-  return push(n);
+  return push_constant(n);
 }
 
 Val Builder::wide_constant(double value, DType dtype) {
@@ -127,7 +141,7 @@ Val Builder::wide_constant(double value, DType dtype) {
   n.lane = lane_of(dtype);
   n.dtype = dtype;
   n.real = n.lane == Lane::f64 ? value : static_cast<float>(value);
-  return push(n);
+  return push_constant(n);
 }
 
 Val Builder::raw_step(Fn f, Lane lane, DType dtype, bool is_rounded, std::initializer_list<Val> in, const Params& params) {

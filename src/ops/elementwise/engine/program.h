@@ -61,6 +61,7 @@ class Builder {
 
  private:
   Val push(Node node);
+  Val push_constant(const Node& n);
   Val raw_step(Fn f, Lane lane, DType dtype, bool rounded, std::initializer_list<Val> in, const Params& params);
 
   std::vector<Node> nodes_;
@@ -68,9 +69,10 @@ class Builder {
   std::vector<Val> outputs_;
 };
 
-// Tiles that must be alive at once, all inputs and constants counted: above kMaxLive compile refuses.
+// Tiles that may be alive at once: beyond that compile refuses. Of tiles that hold one number, kPinned are filled once for
+// many tiles, the others each time they are used.
 inline constexpr int kMaxLive = 64;
-int live_tiles(const Builder& builder);
+inline constexpr int kPinned = 16;
 
 // All outputs are contiguous and of `shape`. Output 0 may lie where input 0 lies when that is dense and of the same bytes.
 Bound compile(const Builder& builder, const Shape& shape);

@@ -47,7 +47,7 @@ struct Access {
   Fn load;              // undefined: the lane's own dtype
   Strides strides;      // over Plan::shape
 };
-struct Fill {  // a tile of one number, filled once a chunk
+struct Fill {  // a tile of one number
   int reg = 0;
   int lane_bytes = 4;
   int access = -1;      // a one-element operand; else the constant below
@@ -56,13 +56,13 @@ struct Fill {  // a tile of one number, filled once a chunk
   Lane lane = Lane::f32;
 };
 struct Action {
-  enum Kind : uint8_t { load, step } kind = step;
+  enum Kind : uint8_t { load, fill, step } kind = step;
   bool last = false;    // may write to its output directly
   bool copy = false;    // load: into a tile even when it could be read in place
   int16_t out = 0;
   int16_t in[3] = {0, 0, 0};
   uint8_t count = 0;
-  int16_t access = 0;   // load
+  int access = 0;       // load: into accesses; fill: into fills
   Fn fn;
   Params params;
 };
@@ -83,6 +83,7 @@ struct Plan {
   unsigned groups = 0;  // which tables are used
   std::vector<Access> accesses;
   std::vector<Fill> fills;
+  size_t pinned = 0;    // fills before this one hold for a whole chunk
   std::vector<Action> actions;
   std::vector<Store> stores;
   std::vector<int64_t> at;  // byte offset of each register
@@ -184,7 +185,8 @@ class Worker {
       : p_(plan), run_(run), fns_(fns), scratch_(scratch) {}
 
   void chunk(int64_t begin, int64_t end) {
-    fill(std::min(p_.tile, align_up(end - begin, kPad)));
+    const int64_t widest = std::min(p_.tile, align_up(end - begin, kPad));
+    for (size_t i = 0; i < p_.pinned; ++i) fill(p_.fills[i], widest);
     for (int64_t i = begin; i < end; i += p_.tile) tile(i, std::min(p_.tile, end - i));
   }
 
@@ -194,31 +196,26 @@ class Worker {
     return run_.in<std::byte>(a.operand) + a.offset * a.itemsize;
   }
 
-  void fill(int64_t n) {
-    for (const Fill& f : p_.fills) {
-      std::byte* to = reg(f.reg);
-      if (f.access >= 0) {
-        const Access& a = p_.accesses[static_cast<size_t>(f.access)];
-        if (a.load.defined()) {
-          // A function works on whole vectors, so the element is repeated before it is widened.
-          alignas(64) std::byte wide[kPad * 8];
-          std::byte* narrow = scratch_ + p_.staging;
-          for (int64_t i = 0; i < kPad; ++i) std::memcpy(narrow + i * a.itemsize, operand(a), static_cast<size_t>(a.itemsize));
-          fns_[a.load](Block{wide, {narrow, nullptr, nullptr}, kPad, nullptr});
-          spread(to, wide, f.lane_bytes, n);
-        } else {
-          spread(to, operand(a), f.lane_bytes, n);
-        }
-        continue;
-      }
-      switch (f.lane) {
-        case Lane::f32: std::fill_n(reinterpret_cast<float*>(to), n, static_cast<float>(f.real)); break;
-        case Lane::f64: std::fill_n(reinterpret_cast<double*>(to), n, f.real); break;
-        case Lane::i32: std::fill_n(reinterpret_cast<int32_t*>(to), n, static_cast<int32_t>(f.whole)); break;
-        case Lane::i64:
-        case Lane::u64: std::fill_n(reinterpret_cast<int64_t*>(to), n, f.whole); break;
-        case Lane::b8: std::memset(to, f.whole != 0, static_cast<size_t>(n)); break;
-      }
+  void fill(const Fill& f, int64_t n) {
+    std::byte* to = reg(f.reg);
+    pointers_[f.reg] = to;
+    if (f.access >= 0) {
+      const Access& a = p_.accesses[static_cast<size_t>(f.access)];
+      if (!a.load.defined()) return spread(to, operand(a), f.lane_bytes, n);
+      // A function works on whole vectors, so the element is repeated before it is widened.
+      alignas(64) std::byte wide[kPad * 8];
+      std::byte* narrow = scratch_ + p_.staging;
+      for (int64_t i = 0; i < kPad; ++i) std::memcpy(narrow + i * a.itemsize, operand(a), static_cast<size_t>(a.itemsize));
+      fns_[a.load](Block{wide, {narrow, nullptr, nullptr}, kPad, nullptr});
+      return spread(to, wide, f.lane_bytes, n);
+    }
+    switch (f.lane) {
+      case Lane::f32: std::fill_n(reinterpret_cast<float*>(to), n, static_cast<float>(f.real)); break;
+      case Lane::f64: std::fill_n(reinterpret_cast<double*>(to), n, f.real); break;
+      case Lane::i32: std::fill_n(reinterpret_cast<int32_t*>(to), n, static_cast<int32_t>(f.whole)); break;
+      case Lane::i64:
+      case Lane::u64: std::fill_n(reinterpret_cast<int64_t*>(to), n, f.whole); break;
+      case Lane::b8: std::memset(to, f.whole != 0, static_cast<size_t>(n)); break;
     }
   }
 
@@ -277,10 +274,13 @@ class Worker {
         rest /= p_.shape[d];
       }
     }
-    for (const Fill& f : p_.fills) pointers_[f.reg] = reg(f.reg);
     for (const Action& action : p_.actions) {
       if (action.kind == Action::load) {
         load(action, begin, n, full, coords);
+        continue;
+      }
+      if (action.kind == Action::fill) {
+        fill(p_.fills[static_cast<size_t>(action.access)], align_up(n, kPad));
         continue;
       }
       std::byte* out = reg(action.out);
@@ -353,22 +353,6 @@ Access make_access(const Input& in, const Strides& strides, const Shape& shape, 
 
 }  // namespace
 
-int live_tiles(const Builder& b) {
-  const std::vector<bool> use = needed(b);
-  const std::vector<size_t> last = last_uses(b, use);
-  int alive = 0, most = 0;
-  for (size_t i = 0; i < use.size(); ++i)
-    if (use[i] && b.nodes()[i].kind != Node::step) ++alive;
-  most = alive;
-  for (size_t i = 0; i < use.size(); ++i) {
-    const Node& n = b.nodes()[i];
-    if (!use[i] || n.kind != Node::step) continue;
-    most = std::max(most, ++alive);
-    for (size_t k = 0; k < i; ++k) alive -= use[k] && last[k] == i && b.nodes()[k].kind == Node::step;
-  }
-  return most;
-}
-
 Bound compile(const Builder& b, const Shape& shape) {
   auto plan = std::make_shared<Plan>();
   Plan& p = *plan;
@@ -405,53 +389,62 @@ Bound compile(const Builder& b, const Shape& shape) {
   };
   std::vector<int> access_of(b.inputs().size(), -1);
   int work = 0;
-  const auto load = [&](Val v) {
-    const Node& n = b.node(v);
-    const size_t at = static_cast<size_t>(v);
-    if (n.kind == Node::step || reg[at] >= 0) return;
-    if (n.kind == Node::constant) {
-      reg[at] = take(n.lane);
-      p.fills.push_back({reg[at], lane_bytes(n.lane), -1, n.real, n.whole, n.lane});
-      return;
-    }
-    const size_t index = static_cast<size_t>(n.index);
-    if (access_of[index] < 0) {
-      access_of[index] = static_cast<int>(p.accesses.size());
-      p.accesses.push_back(make_access(b.inputs()[index], loops.strides[index + 1], p.shape, p.gathers));
-      use(p, p.accesses.back().load);
-    }
-    const Access& a = p.accesses[static_cast<size_t>(access_of[index])];
-    reg[at] = take(n.lane);
-    if (a.kind == Access::splat) {
-      p.fills.push_back({reg[at], lane_bytes(n.lane), access_of[index], 0, 0, n.lane});
-      return;
-    }
-    Action action;
-    action.kind = Action::load;
-    action.out = static_cast<int16_t>(reg[at]);
-    action.access = static_cast<int16_t>(access_of[index]);
-    // Another output may lie on this operand, and is written first.
-    action.copy = last[at] == end && b.outputs().size() > 1;
-    p.actions.push_back(action);
-    work += a.kind == Access::gather ? 3 : 1;
-  };
-  // Filled once, so never reused: known before the steps take registers.
-  const auto is_fill = [&](Val v) {
+  const auto is_number = [&](Val v) {
     const Node& n = b.node(v);
     if (n.kind == Node::constant) return true;
     if (n.kind != Node::input) return false;
     const Strides& s = loops.strides[static_cast<size_t>(n.index) + 1];
     return std::all_of(s.begin(), s.end(), [](int64_t x) { return x == 0; });
   };
-  for (size_t i = 0; i < end; ++i)
-    if (use_of[i] && is_fill(static_cast<Val>(i))) load(static_cast<Val>(i));
-
-  const auto release = [&](Val v, size_t now) {
-    if (last[static_cast<size_t>(v)] == now && !is_fill(v)) {
-      const size_t r = static_cast<size_t>(reg[static_cast<size_t>(v)]);
-      auto& list = free_of[static_cast<size_t>(widths[r])];
-      if (std::find(list.begin(), list.end(), static_cast<int>(r)) == list.end()) list.push_back(static_cast<int>(r));
+  const auto access = [&](int input) {
+    const size_t index = static_cast<size_t>(input);
+    if (access_of[index] < 0) {
+      access_of[index] = static_cast<int>(p.accesses.size());
+      p.accesses.push_back(make_access(b.inputs()[index], loops.strides[index + 1], p.shape, p.gathers));
+      use(p, p.accesses.back().load);
     }
+    return access_of[index];
+  };
+  const auto add_fill = [&](Val v) {
+    const Node& n = b.node(v);
+    reg[static_cast<size_t>(v)] = take(n.lane);
+    p.fills.push_back({reg[static_cast<size_t>(v)], lane_bytes(n.lane), n.kind == Node::input ? access(n.index) : -1, n.real,
+                       n.whole, n.lane});
+  };
+  // Filled once, so their registers are never reused: they come before the steps take any.
+  std::vector<char> pinned(end, 0);
+  for (size_t i = 0; i < end && p.pinned < static_cast<size_t>(kPinned); ++i) {
+    if (!use_of[i] || !is_number(static_cast<Val>(i))) continue;
+    add_fill(static_cast<Val>(i));
+    pinned[i] = 1;
+    ++p.pinned;
+  }
+  const auto load = [&](Val v) {
+    const Node& n = b.node(v);
+    const size_t at = static_cast<size_t>(v);
+    if (n.kind == Node::step || reg[at] >= 0) return;
+    Action action;
+    if (is_number(v)) {
+      add_fill(v);
+      action.kind = Action::fill;
+      action.access = static_cast<int>(p.fills.size()) - 1;
+      work += 1;
+    } else {
+      reg[at] = take(n.lane);
+      action.kind = Action::load;
+      action.access = access(n.index);
+      // Another output may lie on this operand, and is written first.
+      action.copy = last[at] == end && b.outputs().size() > 1;
+      work += p.accesses[static_cast<size_t>(action.access)].kind == Access::gather ? 3 : 1;
+    }
+    action.out = static_cast<int16_t>(reg[at]);
+    p.actions.push_back(action);
+  };
+  const auto release = [&](Val v, size_t now) {
+    if (last[static_cast<size_t>(v)] != now || pinned[static_cast<size_t>(v)]) return;
+    const int r = reg[static_cast<size_t>(v)];
+    auto& list = free_of[static_cast<size_t>(widths[static_cast<size_t>(r)])];
+    if (std::find(list.begin(), list.end(), r) == list.end()) list.push_back(r);
   };
   for (size_t i = 0; i < end; ++i) {
     const Node& n = b.nodes()[i];

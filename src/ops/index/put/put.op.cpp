@@ -122,6 +122,7 @@ IndexReader reader_of(const Args& a, const Indexing& k) {
   reader.op = a.op();
   reader.shape = k.common;
   reader.count = numel(k.common);
+  reader.added = true;
   if (k.indices.empty()) {
     reader.fixed = std::make_shared<const std::vector<int64_t>>(1, 0);
     return reader;
@@ -241,6 +242,7 @@ IndexReader tuple_reader(const Args& a, const Tuples& t) {
   reader.op = a.op();
   reader.shape = t.places;
   reader.count = numel(t.places);
+  reader.added = true;
   IndexSource base;
   base.strides.assign(t.places.size(), 0);
   for (int64_t d = 0; d < t.batch; ++d) base.strides[d] = xs[d];

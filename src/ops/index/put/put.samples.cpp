@@ -14,6 +14,8 @@ void index_samples(SampleSink& s) {
   s.add({randn({4, 5, 6}), List{kAll, i64({2, 1}, {0, 4}), i64({3}, {1, -1, 5})}});
   s.add({randn({4, 5, 6}), List{i64({2}, {0, 3}), kAll, i64({2}, {1, 2})}});  // not together: the indexed dims go first
   s.add({randn({4, 5, 6}), List{kAll, kAll, i64({}, {2})}});
+  s.add({randn({4, 5, 6}), List{i64({}, {2})}});
+  s.add({randn({4, 5, 6}), List{i64({}, {2}), kAll, i64({}, {-1})}});
   s.add({randn({4, 5}), List{rand_ints({4}, 0, 2, DType::bool_)}});
   s.add({randn({4, 5, 3}), List{rand_ints({4, 5}, 0, 2, DType::bool_)}});
   s.add({randn({4, 5, 3}), List{kAll, rand_ints({5, 3}, 0, 2, DType::uint8)}});
@@ -49,6 +51,7 @@ void gather_nd_samples(SampleSink& s) {
   s.add({randn({2, 5, 6}), i64({2, 3, 1}, {0, 1, -1, 4, 3, 2}), val(1)});
   s.add({randn({2, 3, 4, 5}), i64({2, 3, 1}, {0, 1, 3, 2, -2, 1}), val(2)});
   s.add({randn({4}), i64({0, 1}, {})});
+  s.add({randn({4, 3}), i64({1}, {2})});
   s.add({strided(randn({6, 7})), i64({1, 1}, {-2})});
   s.error(Code::index, {"gather_nd", "index 5", "dim 1"}, {randn({4, 5}), i64({1, 2}, {3, 5})});
   s.error(Code::shape, {"tuples of 3"}, {randn({4, 5}), i64({1, 3}, {0, 0, 0})});

@@ -103,7 +103,11 @@ Order order_of(const Args& a) {
   return mode == "CRD" ? Order::pixel : Order::depth;
 }
 Metas pixel_shuffle(const Args& a) { return shuffled(a, a.integer("upscale_factor")); }
-Metas pixel_unshuffle(const Args& a) { return unshuffled(a, a.integer("downscale_factor")); }
+Metas pixel_unshuffle(const Args& a) {
+  Metas out = unshuffled(a, a.integer("downscale_factor"));
+  if (a.tensor("self").numel() == 0) out = {a.tensor("self").like()};  // ATen returns an empty tensor as it is
+  return out;
+}
 Metas depth_to_space(const Args& a) {
   order_of(a);
   return shuffled(a, a.integer("blocksize"));

@@ -50,7 +50,8 @@ Shape padded_shape(const Meta& x, const Pads& pads, PadMode mode, const std::str
     out[d] = padded;
     const bool grows = before > 0 || after > 0;
     if (mode == PadMode::constant || !grows || padded == 0) continue;
-    require(n > 0, Code::shape, "{}: mode {} needs elements to repeat; dim {} of {} has none", op, name_of(mode), d,
+    const int64_t left = mode == PadMode::circular ? n + std::min<int64_t>(0, before) + std::min<int64_t>(0, after) : n;
+    require(left > 0, Code::shape, "{}: mode {} needs elements to repeat; dim {} of {} has none", op, name_of(mode), d,
             to_string(x));
   }
   return out;
@@ -67,7 +68,11 @@ PadMap pad_map(const Shape& shape, const Pads& pads, PadMode mode) {
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t n = shape[d], length = n + pads.before[d] + pads.after[d];
     std::vector<int64_t> from(static_cast<size_t>(std::max<int64_t>(length, 0)));
-    for (size_t i = 0; i < from.size(); ++i) from[i] = source_of(static_cast<int64_t>(i) - pads.before[d], n, mode);
+    // What wraps around is what a crop leaves.
+    const int64_t crop = mode == PadMode::circular ? std::max<int64_t>(0, -pads.before[d]) : 0;
+    const int64_t left = mode == PadMode::circular ? n - crop + std::min<int64_t>(0, pads.after[d]) : n;
+    for (size_t i = 0; i < from.size(); ++i)
+      from[i] = crop + source_of(static_cast<int64_t>(i) - pads.before[d] - crop, left, mode);
     map.from.push_back(std::move(from));
   }
   return map;

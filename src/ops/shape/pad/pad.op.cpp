@@ -167,10 +167,14 @@ Tensor padded(const Tensor& x, const Pads& p, PadMode mode, double fill) {
         for (size_t d = 0; d < index.size(); ++d) {
           int64_t i = index[d] - p.before[d];
           const int64_t n = x.shape()[d];
+          if (mode == PadMode::circular) {  // around the part that a crop leaves
+            const int64_t first = std::max<int64_t>(0, -p.before[d]), past = n + std::min<int64_t>(0, p.after[d]);
+            while (i < first) i += past - first;
+            while (i >= past) i -= past - first;
+          }
           while (i < 0 || i >= n) {
             if (mode == PadMode::constant) return -1;
             if (mode == PadMode::replicate) i += i < 0 ? 1 : -1;
-            if (mode == PadMode::circular) i += i < 0 ? n : -n;
             if (mode == PadMode::reflect) i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
           }
           index[d] = i;

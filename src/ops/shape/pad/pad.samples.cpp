@@ -29,6 +29,7 @@ void pad_samples(SampleSink& s) {
   s.add({randn({2, 3, 4, 5}), ints({2, 3, 1, 0}), val("circular")});
   s.add({randn({1, 2, 3, 4, 5}), ints({1, 2, 3, 0, 1, 1}), val("reflect")});
   s.add({randn({2, 3, 6}), ints({-1, 3}), val("reflect")});
+  s.add({randn({2, 4, 6}), ints({-1, 3, 2, -2}), val("circular")});
   s.add({strided(randn({2, 3, 6})), ints({1, 3}), val("replicate")});
   s.error(Code::shape, {"pad", "6"}, {randn({3, 5}), ints({6, 0}), val("circular")});
   s.error(Code::value, {"reflect"}, {randn({2, 3}), ints({1, 1}), val("reflect"), val(1.0)});
@@ -73,7 +74,7 @@ void onnx_pad_samples(SampleSink& s) {
   s.add({strided(randn({4, 5})), ints({0, 1, 0, 1}), val("reflect")});
   s.add_as_is({rand_ints({2, 2}, 0, 9, DType::int32), ints({1, 0, 0, 1}), val("constant"), val(7)});
   s.error(Code::shape, {"onnx_pad", "[1]"}, {randn({2, 3}), ints({1})});
-  s.error(Code::shape, {"edge"}, {randn({2, 0}), ints({0, 1, 0, 0}), val("edge")});
+  s.error(Code::shape, {"replicate"}, {randn({2, 0}), ints({0, 1, 0, 0}), val("edge")});
 }
 void center_crop_pad_samples(SampleSink& s) {
   s.add({randn({20, 10, 3}), ints({10, 7, 3})});
