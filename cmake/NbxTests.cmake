@@ -82,3 +82,17 @@ endif()
 if(TARGET nbx-golden)
   add_dependencies(nbx-tests nbx-golden)
 endif()
+
+# The node tests that the onnx package generates; tests/golden/onnx_not_supported.txt says what is missing today.
+if(NBX_WITH_ONNX AND NOT NBX_SANITIZE AND TARGET nbx-golden AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+  add_test(NAME onnx-node-cases COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python"
+    "${PROJECT_SOURCE_DIR}/scripts/make_node_tests.py" "${CMAKE_BINARY_DIR}/onnx-node")
+  set(list "${PROJECT_SOURCE_DIR}/tests/golden/onnx_not_supported.txt")
+  set(arguments "")
+  if(EXISTS "${list}")
+    set(arguments --list "${list}")
+  endif()
+  add_test(NAME onnx-node COMMAND nbx-golden onnx-node "${CMAKE_BINARY_DIR}/onnx-node" ${arguments})
+  set_tests_properties(onnx-node-cases PROPERTIES FIXTURES_SETUP onnx-node TIMEOUT 600)
+  set_tests_properties(onnx-node PROPERTIES FIXTURES_REQUIRED onnx-node TIMEOUT 900)
+endif()

@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   limits.samples = 1 << 22;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
-    for (const auto& [name, tensor] : nbx::parse_npz(nbx::MappedFile::in_memory("fuzz", bytes), limits)) tensor.to_bytes();
+    for (const auto& [name, tensor] : nbx::parse_npz(nbx::MappedFile::in_memory("fuzz", bytes), limits))
+      tensor.to_bytes();
   } catch (const nbx::Error&) {
     // An error is the right answer to a malformed file.
   }

@@ -5,7 +5,8 @@
 
 namespace nbx::examples {
 
-Build::Build(std::string name, const std::string& safetensors) : path_(safetensors), file_(read_safetensors(safetensors)) {
+Build::Build(std::string name, const std::string& safetensors)
+    : path_(safetensors), file_(read_safetensors(safetensors)) {
   graph.name = std::move(name);
   graph.source = "safetensors";
   graph.metadata = file_.metadata;
@@ -26,8 +27,8 @@ const Tensor& Build::find(const std::string& name) const {
 
 TensorRef Build::weight(const std::string& name, const Shape& shape) {
   const Tensor& tensor = find(name);
-  require(tensor.shape() == shape && tensor.dtype() == DType::float32, Code::file, "{}: weight '{}' is {}; it must be {}", path_,
-          name, describe(tensor), describe(DType::float32, shape));
+  require(tensor.shape() == shape && tensor.dtype() == DType::float32, Code::file,
+          "{}: weight '{}' is {}; it must be {}", path_, name, describe(tensor), describe(DType::float32, shape));
   return TensorRef{graph.add_constant(tensor, name, /*is_parameter=*/true)};
 }
 
@@ -36,7 +37,8 @@ void Build::output(const std::string& name, TensorRef tensor) {
   graph.outputs.push_back(tensor.id);
 }
 
-TensorRef Build::conv1d(TensorRef x, const std::string& layer, const Shape& shape, int64_t stride, int64_t padding, bool bias) {
+TensorRef Build::conv1d(TensorRef x, const std::string& layer, const Shape& shape, int64_t stride, int64_t padding,
+                        bool bias) {
   const TensorRef w = weight(layer + ".weight", shape);
   const Value b = bias ? Value(weight(layer + ".bias", {shape[0]})) : Value(None{});
   return op("aten::convolution", {x, w, b, Ints{stride}, Ints{padding}, Ints{1}, false, Ints{0}, int64_t{1}});

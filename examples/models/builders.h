@@ -8,8 +8,8 @@
 
 namespace nbx::examples {
 
-// silero-vad from its safetensors file (16 kHz): inputs input [1, 576], state [2, 1, 128]; outputs output [1, 1], stateN, and
-// the intermediate results magnitude [1, 129, 4] and encoder [1, 128].
+// silero-vad from its safetensors file (16 kHz): inputs input [1, 576], state [2, 1, 128]; outputs output [1, 1],
+// stateN, and the intermediate results magnitude [1, 129, 4] and encoder [1, 128].
 Graph build_silero(const std::string& safetensors);
 // A BERT encoder with mean pooling (MiniLM) from model.safetensors, with config.json beside it.
 Graph build_minilm(const std::string& safetensors);

@@ -18,7 +18,8 @@ namespace {
 Tensor weights(const Shape& shape) {
   Tensor out = Tensor::empty(shape, DType::float32);
   auto* p = out.mutable_data<float>();
-  for (int64_t i = 0; i < out.numel(); ++i) p[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + 0.3)) * 0.1f;
+  for (int64_t i = 0; i < out.numel(); ++i)
+    p[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + 0.3)) * 0.1f;
   return out;
 }
 
@@ -32,11 +33,21 @@ NamedTensors named(const std::vector<Weight>& list) {
   return out;
 }
 NamedTensors silero_weights() {
-  return named({{"stft_conv.weight", {258, 1, 256}}, {"conv1.weight", {128, 129, 3}}, {"conv1.bias", {128}},
-                {"conv2.weight", {64, 128, 3}}, {"conv2.bias", {64}}, {"conv3.weight", {64, 64, 3}}, {"conv3.bias", {64}},
-                {"conv4.weight", {128, 64, 3}}, {"conv4.bias", {128}}, {"lstm_cell.weight_ih", {512, 128}},
-                {"lstm_cell.weight_hh", {512, 128}}, {"lstm_cell.bias_ih", {512}}, {"lstm_cell.bias_hh", {512}},
-                {"final_conv.weight", {1, 128, 1}}, {"final_conv.bias", {1}}});
+  return named({{"stft_conv.weight", {258, 1, 256}},
+                {"conv1.weight", {128, 129, 3}},
+                {"conv1.bias", {128}},
+                {"conv2.weight", {64, 128, 3}},
+                {"conv2.bias", {64}},
+                {"conv3.weight", {64, 64, 3}},
+                {"conv3.bias", {64}},
+                {"conv4.weight", {128, 64, 3}},
+                {"conv4.bias", {128}},
+                {"lstm_cell.weight_ih", {512, 128}},
+                {"lstm_cell.weight_hh", {512, 128}},
+                {"lstm_cell.bias_ih", {512}},
+                {"lstm_cell.bias_hh", {512}},
+                {"final_conv.weight", {1, 128, 1}},
+                {"final_conv.bias", {1}}});
 }
 
 std::vector<Tensor> run(Graph graph, const std::vector<std::pair<std::string, Tensor>>& inputs) {
@@ -46,7 +57,8 @@ std::vector<Tensor> run(Graph graph, const std::vector<std::pair<std::string, Te
   return session.run(inputs);
 }
 
-const std::vector<std::pair<std::string, Tensor>> kFrame = {{"input", weights({1, 576})}, {"state", weights({2, 1, 128})}};
+const std::vector<std::pair<std::string, Tensor>> kFrame = {{"input", weights({1, 576})},
+                                                            {"state", weights({2, 1, 128})}};
 
 TEST(BuildSilero, GivesAProbabilityAndTheNextState) {
   const TempFolder folder;
@@ -65,7 +77,8 @@ TEST(BuildSilero, SavedAsNbxJsonItGivesTheSameBits) {
   const TempFolder folder;
   write_safetensors(folder / "w.safetensors", silero_weights());
   write_nbx_json(build_silero(folder / "w.safetensors"), folder / "silero.json");
-  const auto direct = run(build_silero(folder / "w.safetensors"), kFrame), saved = run(read_nbx_json(folder / "silero.json"), kFrame);
+  const auto direct = run(build_silero(folder / "w.safetensors"), kFrame),
+             saved = run(read_nbx_json(folder / "silero.json"), kFrame);
   ASSERT_EQ(direct.size(), saved.size());
   for (size_t i = 0; i < direct.size(); ++i) EXPECT_TRUE(same_bits(direct[i], saved[i])) << i;
 }
@@ -90,7 +103,8 @@ constexpr const char* kConfig =
 
 NamedTensors bert_weights() {
   const std::string layer = "encoder.layer.0.";
-  NamedTensors out = named({{"embeddings.word_embeddings.weight", {20, 8}}, {"embeddings.position_embeddings.weight", {6, 8}},
+  NamedTensors out = named({{"embeddings.word_embeddings.weight", {20, 8}},
+                            {"embeddings.position_embeddings.weight", {6, 8}},
                             {"embeddings.token_type_embeddings.weight", {2, 8}}});
   const auto dense = [&](const std::string& name, int64_t outputs, int64_t inputs) {
     out.add(name + ".weight", weights({outputs, inputs}));
@@ -101,7 +115,8 @@ NamedTensors bert_weights() {
     out.add(name + ".bias", weights({8}));
   };
   norm("embeddings.LayerNorm");
-  for (const char* part : {"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"})
+  for (const char* part :
+       {"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"})
     dense(layer + part, 8, 8);
   norm(layer + "attention.output.LayerNorm");
   dense(layer + "intermediate.dense", 12, 8);

@@ -15,8 +15,8 @@ struct MagikaConfig {
   int64_t begin_bytes = 1024, end_bytes = 1024, block_bytes = 4096;
   int32_t padding = 256;
   std::vector<std::string> labels;
-  std::map<std::string, std::string> renamed;    // labels that stand for another
-  std::map<std::string, double> thresholds;      // a label below its own (else the common one) is not sure
+  std::map<std::string, std::string> renamed;  // labels that stand for another
+  std::map<std::string, double> thresholds;    // a label below its own (else the common one) is not sure
   double threshold = 0.5;
 };
 MagikaConfig read_magika_config(const std::string& path);

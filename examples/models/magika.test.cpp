@@ -16,7 +16,8 @@ std::vector<int64_t> input_of(std::string_view text, const MagikaConfig& config)
 TEST(Magika, BytesArePaddedAtTheEndAndAtTheFrontAndOnlyOuterBlanksGo) {
   MagikaConfig config;
   config.begin_bytes = config.end_bytes = 5;
-  EXPECT_EQ(input_of(" \t\na b\r\n", config), (std::vector<int64_t>{'a', ' ', 'b', '\r', '\n', '\t', '\n', 'a', ' ', 'b'}));
+  EXPECT_EQ(input_of(" \t\na b\r\n", config),
+            (std::vector<int64_t>{'a', ' ', 'b', '\r', '\n', '\t', '\n', 'a', ' ', 'b'}));
   EXPECT_EQ(input_of("x", config), (std::vector<int64_t>{'x', 256, 256, 256, 256, 256, 256, 256, 256, 'x'}));
   EXPECT_EQ(input_of("", config), std::vector<int64_t>(10, 256));
   EXPECT_EQ(input_of(" \n ", config), std::vector<int64_t>(10, 256));
@@ -47,7 +48,8 @@ TEST(Magika, TheLabelIsTheLikeliestAndItsOwnThresholdCounts) {
   EXPECT_TRUE(c.sure);
   EXPECT_FALSE(magika_label(Tensor::of<float>({3}, {0.1f, 0.8f, 0.1f}), config).sure);
   EXPECT_EQ(magika_label(Tensor::of<float>({3}, {0, 0, 1}), config).label, "txt");
-  EXPECT_NAMES(error_text(Code::shape, [&] { magika_label(Tensor::zeros({4}, DType::float32), config); }), "has 3 labels");
+  EXPECT_NAMES(error_text(Code::shape, [&] { magika_label(Tensor::zeros({4}, DType::float32), config); }),
+               "has 3 labels");
 }
 
 TEST(Magika, AConfigurationIsReadAndAWrongOneIsRefusedByName) {
@@ -60,7 +62,8 @@ TEST(Magika, AConfigurationIsReadAndAWrongOneIsRefusedByName) {
   EXPECT_EQ(config.labels, std::vector<std::string>{"c"});
   EXPECT_EQ(config.thresholds.at("c"), 0.25);
   EXPECT_NAMES(error_text(Code::file, [&] { read_magika_config(folder.write("bad.json", "{}")); }), "bad.json");
-  EXPECT_NAMES(error_text(Code::file, [&] { read_magika_config(folder.write("cut.json", good.substr(0, 50))); }), "cut.json");
+  EXPECT_NAMES(error_text(Code::file, [&] { read_magika_config(folder.write("cut.json", good.substr(0, 50))); }),
+               "cut.json");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BERT encoder (Devlin et al. 2018) with the mean over the mask as sentence embedding (Reimers and Gurevych 2019), sizes
-// from config.json beside the weights.
+// A BERT encoder (Devlin et al. 2018) with the mean over the mask as sentence embedding (Reimers and Gurevych 2019),
+// sizes from config.json beside the weights.
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -51,7 +51,8 @@ class Encoder {
     const auto lookup = [&](const std::string& table, int64_t rows, TensorRef index) {
       return b.op("aten::embedding", {b.weight("embeddings." + table + ".weight", {rows, s.hidden}), index});
     };
-    const TensorRef words = lookup("word_embeddings", s.words, ids), kinds = lookup("token_type_embeddings", s.types, types);
+    const TensorRef words = lookup("word_embeddings", s.words, ids),
+                    kinds = lookup("token_type_embeddings", s.types, types);
     const TensorRef table = b.weight("embeddings.position_embeddings.weight", {s.positions, s.hidden});
     const TensorRef places = b.op("aten::slice.Tensor", {table, int64_t{0}, int64_t{0}, length()});
     const TensorRef sum = b.op("aten::add.Tensor", {b.op("aten::add.Tensor", {words, kinds}), places});
@@ -67,7 +68,8 @@ class Encoder {
 
   TensorRef layer(TensorRef x, TensorRef mask, int64_t index) {
     const std::string name = fmt::format("encoder.layer.{}.", index);
-    const TensorRef attended = b.linear(attention(x, mask, name + "attention.self."), name + "attention.output.dense", s.hidden, s.hidden);
+    const TensorRef attended =
+        b.linear(attention(x, mask, name + "attention.self."), name + "attention.output.dense", s.hidden, s.hidden);
     x = b.layer_norm(b.op("aten::add.Tensor", {attended, x}), name + "attention.output.LayerNorm", s.hidden, s.epsilon);
     const TensorRef inner = b.op("aten::gelu", {b.linear(x, name + "intermediate.dense", s.inner, s.hidden)});
     const TensorRef out = b.linear(inner, name + "output.dense", s.hidden, s.inner);

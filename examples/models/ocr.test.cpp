@@ -76,7 +76,8 @@ TEST(TextBoxes, ASlantedBandGetsASlantedBox) {
 }
 
 TEST(TextBoxes, TheOrderIsLinesDownThenAcross) {
-  const auto boxes = text_boxes(map_of(60, 60, {{40, 46, 5, 20, 0.9f}, {12, 18, 30, 50, 0.9f}, {10, 16, 5, 20, 0.9f}}), tight());
+  const auto boxes =
+      text_boxes(map_of(60, 60, {{40, 46, 5, 20, 0.9f}, {12, 18, 30, 50, 0.9f}, {10, 16, 5, 20, 0.9f}}), tight());
   ASSERT_EQ(boxes.size(), 3u);
   EXPECT_NEAR(boxes[0].corners[0].x, 5, 1e-9);
   EXPECT_NEAR(boxes[0].corners[0].y, 10, 1e-9);
@@ -86,7 +87,11 @@ TEST(TextBoxes, TheOrderIsLinesDownThenAcross) {
 
 TEST(TextBoxes, TheDetectorsOwnShapeIsTakenAndOthersAreRefused) {
   EXPECT_EQ(text_boxes(map_of(20, 40, {{5, 9, 10, 30, 0.8f}}).view({1, 1, 20, 40})).size(), 1u);
-  EXPECT_NAMES(error_text(Code::shape, [] { text_boxes(Tensor::zeros({2, 1, 4, 4}, DType::float32)); }), "float32[2, 1, 4, 4]");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [] {
+                            text_boxes(Tensor::zeros({2, 1, 4, 4}, DType::float32));
+                          }),
+               "float32[2, 1, 4, 4]");
 }
 
 TEST(OcrInput, ChannelsAreTurnedToBgrAndScaledToMinusOneToOne) {
@@ -97,7 +102,9 @@ TEST(OcrInput, ChannelsAreTurnedToBgrAndScaledToMinusOneToOne) {
 }
 
 TEST(DetectorPicture, SidesBecomeMultiplesWithinTheLongest) {
-  const auto shape = [](int64_t h, int64_t w) { return detector_picture(Tensor::zeros({h, w, 3}, DType::uint8)).shape(); };
+  const auto shape = [](int64_t h, int64_t w) {
+    return detector_picture(Tensor::zeros({h, w, 3}, DType::uint8)).shape();
+  };
   EXPECT_EQ(shape(64, 96), (Shape{64, 96, 3}));
   EXPECT_EQ(shape(50, 100), (Shape{64, 96, 3}));
   EXPECT_EQ(shape(3, 5), (Shape{32, 32, 3}));
@@ -119,7 +126,11 @@ TEST(CtcText, RepeatsAreJoinedBlanksDroppedAndABlankSeparatesDoubleLetters) {
   EXPECT_NEAR(decode({1, 0, 2}).score, 0.5, 1e-9);
   EXPECT_EQ(decode({0, 0}).text, "");
   EXPECT_EQ(decode({}).score, 0);
-  EXPECT_NAMES(error_text(Code::shape, [&] { ctc_text(Tensor::zeros({3, 5}, DType::float32), classes); }), "5 classes, the dictionary 4");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [&] {
+                            ctc_text(Tensor::zeros({3, 5}, DType::float32), classes);
+                          }),
+               "5 classes, the dictionary 4");
 }
 
 }  // namespace

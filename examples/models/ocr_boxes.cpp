@@ -120,7 +120,9 @@ Quad corners_of(const Rectangle& r) {
 
 double middle(const TextBox& box) { return (box.corners[0].y + box.corners[2].y) / 2; }
 double left(const TextBox& box) { return std::min(box.corners[0].x, box.corners[3].x); }
-double tall(const TextBox& box) { return std::hypot(box.corners[3].x - box.corners[0].x, box.corners[3].y - box.corners[0].y); }
+double tall(const TextBox& box) {
+  return std::hypot(box.corners[3].x - box.corners[0].x, box.corners[3].y - box.corners[0].y);
+}
 
 }  // namespace
 
@@ -128,7 +130,8 @@ std::vector<TextBox> text_boxes(const Tensor& probabilities, const DetectOptions
   Tensor map = probabilities;
   if (map.rank() == 4 && map.dim(0) == 1 && map.dim(1) == 1) map = map.select(0, 0).select(0, 0);
   require(map.rank() == 2 && map.dtype() == DType::float32, Code::shape,
-          "text_boxes: the map is {}; it must be float32 [height, width] or [1, 1, height, width]", describe(probabilities));
+          "text_boxes: the map is {}; it must be float32 [height, width] or [1, 1, height, width]",
+          describe(probabilities));
   const Tensor dense = map.contiguous();
   const int64_t height = dense.dim(0), width = dense.dim(1);
   std::vector<TextBox> out;
@@ -150,12 +153,14 @@ std::vector<TextBox> text_boxes(const Tensor& probabilities, const DetectOptions
 }
 
 void sort_reading_order(std::vector<TextBox>& boxes) {
-  std::stable_sort(boxes.begin(), boxes.end(), [](const TextBox& a, const TextBox& b) { return middle(a) < middle(b); });
+  std::stable_sort(boxes.begin(), boxes.end(),
+                   [](const TextBox& a, const TextBox& b) { return middle(a) < middle(b); });
   // A line takes all boxes whose middle is within half the height of its first.
   for (size_t begin = 0; begin < boxes.size();) {
     size_t end = begin + 1;
     while (end < boxes.size() && middle(boxes[end]) - middle(boxes[begin]) < tall(boxes[begin]) / 2) ++end;
-    std::stable_sort(boxes.begin() + static_cast<std::ptrdiff_t>(begin), boxes.begin() + static_cast<std::ptrdiff_t>(end),
+    std::stable_sort(boxes.begin() + static_cast<std::ptrdiff_t>(begin),
+                     boxes.begin() + static_cast<std::ptrdiff_t>(end),
                      [](const TextBox& a, const TextBox& b) { return left(a) < left(b); });
     begin = end;
   }

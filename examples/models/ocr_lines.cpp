@@ -17,14 +17,18 @@ Tensor ocr_input(const Tensor& picture) {
   const auto* from = dense.data<uint8_t>();  // (height, width, 3) RGB
   auto* to = out.mutable_data<float>();      // (3, height, width) BGR
   for (int64_t i = 0; i < plane; ++i)
-    for (int64_t c = 0; c < 3; ++c) to[c * plane + i] = (static_cast<float>(from[i * 3 + 2 - c]) / 255.0f - 0.5f) / 0.5f;
+    for (int64_t c = 0; c < 3; ++c)
+      to[c * plane + i] = (static_cast<float>(from[i * 3 + 2 - c]) / 255.0f - 0.5f) / 0.5f;
   return out;
 }
 
 Tensor detector_picture(const Tensor& picture, int64_t multiple, int64_t longest) {
-  require(picture.rank() == 3 && picture.numel() > 0, Code::shape, "detector_picture: the picture is {}", describe(picture));
-  require(multiple > 0 && longest >= multiple, Code::value, "detector_picture: multiples of {} up to {}", multiple, longest);
-  const double scale = std::min(1.0, static_cast<double>(longest) / static_cast<double>(std::max(picture.dim(0), picture.dim(1))));
+  require(picture.rank() == 3 && picture.numel() > 0, Code::shape, "detector_picture: the picture is {}",
+          describe(picture));
+  require(multiple > 0 && longest >= multiple, Code::value, "detector_picture: multiples of {} up to {}", multiple,
+          longest);
+  const double scale =
+      std::min(1.0, static_cast<double>(longest) / static_cast<double>(std::max(picture.dim(0), picture.dim(1))));
   const auto side = [&](int64_t extent) {
     const auto wanted = std::lround(static_cast<double>(extent) * scale / static_cast<double>(multiple));
     return std::clamp<int64_t>(wanted, 1, longest / multiple) * multiple;
@@ -60,9 +64,11 @@ TextLine ctc_text(const Tensor& probabilities, const std::vector<std::string>& c
   Tensor steps = probabilities;
   if (steps.rank() == 3 && steps.dim(0) == 1) steps = steps.select(0, 0);
   require(steps.rank() == 2 && steps.dtype() == DType::float32, Code::shape,
-          "ctc_text: the output is {}; it must be float32 [steps, classes] or [1, steps, classes]", describe(probabilities));
+          "ctc_text: the output is {}; it must be float32 [steps, classes] or [1, steps, classes]",
+          describe(probabilities));
   require(steps.dim(1) == static_cast<int64_t>(classes.size()), Code::shape,
-          "ctc_text: the output has {} classes, the dictionary {}; they belong to different models", steps.dim(1), classes.size());
+          "ctc_text: the output has {} classes, the dictionary {}; they belong to different models", steps.dim(1),
+          classes.size());
   const Tensor dense = steps.contiguous();
   TextLine out;
   int64_t before = 0, characters = 0;

@@ -10,8 +10,9 @@ namespace nbx::examples {
 namespace {
 
 void check_picture(const char* what, const Tensor& picture) {
-  require(picture.rank() == 3 && picture.dtype() == DType::uint8 && picture.dim(2) == 3 && picture.numel() > 0, Code::shape,
-          "{}: the picture is {}; it must be uint8 [height, width, 3] and not empty", what, describe(picture));
+  require(picture.rank() == 3 && picture.dtype() == DType::uint8 && picture.dim(2) == 3 && picture.numel() > 0,
+          Code::shape, "{}: the picture is {}; it must be uint8 [height, width, 3] and not empty", what,
+          describe(picture));
 }
 
 struct Source {
@@ -58,8 +59,10 @@ Tensor cut_out(const Tensor& picture, const Quad& quad, int64_t height, int64_t 
       double sum[3] = {};
       for (int64_t j = 0; j < ny; ++j)
         for (int64_t i = 0; i < nx; ++i) {
-          const double u = (static_cast<double>(x) + (static_cast<double>(i) + 0.5) / static_cast<double>(nx)) / static_cast<double>(width);
-          const double v = (static_cast<double>(y) + (static_cast<double>(j) + 0.5) / static_cast<double>(ny)) / static_cast<double>(height);
+          const double u = (static_cast<double>(x) + (static_cast<double>(i) + 0.5) / static_cast<double>(nx)) /
+                           static_cast<double>(width);
+          const double v = (static_cast<double>(y) + (static_cast<double>(j) + 0.5) / static_cast<double>(ny)) /
+                           static_cast<double>(height);
           source.add({quad[0].x + u * right.x + v * down.x, quad[0].y + u * right.y + v * down.y}, weight, sum);
         }
       for (int c = 0; c < 3; ++c) to[c] = static_cast<uint8_t>(std::clamp(std::lround(sum[c]), 0L, 255L));

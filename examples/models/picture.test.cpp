@@ -41,9 +41,12 @@ TEST(CutOut, AnUprightQuadIsTheSliceOfThePicture) {
 
 TEST(LinePicture, TheRatioIsKeptAndATallBoxIsTurned) {
   const Tensor picture = columns(std::vector<uint8_t>(100, 9), 100);
-  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{80, 0}, Point{80, 20}, Point{0, 20}}).shape(), (Shape{48, 192, 3}));
-  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{20, 0}, Point{20, 80}, Point{0, 80}}).shape(), (Shape{48, 192, 3}));
-  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{1, 0}, Point{1, 1}, Point{0, 1}}).shape(), (Shape{48, 48, 3}));
+  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{80, 0}, Point{80, 20}, Point{0, 20}}).shape(),
+            (Shape{48, 192, 3}));
+  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{20, 0}, Point{20, 80}, Point{0, 80}}).shape(),
+            (Shape{48, 192, 3}));
+  EXPECT_EQ(line_picture(picture, Quad{Point{0, 0}, Point{1, 0}, Point{1, 1}, Point{0, 1}}).shape(),
+            (Shape{48, 48, 3}));
 }
 
 TEST(DrawQuad, PaintsTheSidesAndNothingElse) {

@@ -13,7 +13,8 @@ namespace nbx::examples {
 Tensor silero_frames(const Tensor& samples, int64_t size, int64_t context) {
   require(samples.rank() == 1 && samples.dtype() == DType::float32, Code::shape,
           "silero: the sound is {}; it must be float32 [samples]", describe(samples));
-  require(size > 0 && context >= 0 && context <= size, Code::value, "silero: frames of {} samples led by {}", size, context);
+  require(size > 0 && context >= 0 && context <= size, Code::value, "silero: frames of {} samples led by {}", size,
+          context);
   const int64_t count = (samples.numel() + size - 1) / size;
   const Tensor dense = samples.contiguous();
   Tensor out = Tensor::zeros({count, context + size}, DType::float32);
@@ -31,7 +32,8 @@ std::vector<Segment> speech_segments(std::span<const float> probabilities, int64
                                      const SpeechOptions& options) {
   require(rate > 0 && frame > 0, Code::value, "speech_segments: rate {} and frame {} must be positive", rate, frame);
   // In samples: whole numbers, so that a silence of just min_silence counts whatever the rate.
-  const double min_speech = options.min_speech * rate, min_silence = options.min_silence * rate, widest = options.pad * rate;
+  const double min_speech = options.min_speech * rate, min_silence = options.min_silence * rate,
+               widest = options.pad * rate;
   const auto length = static_cast<double>(samples);
   std::vector<Segment> out;
   std::optional<double> begin, quiet;  // of the speech we are in; of the silence that may end it

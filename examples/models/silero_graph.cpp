@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// silero-vad at 16 kHz, from the architecture that the package describes beside its safetensors file: a Fourier transform as
-// a convolution, its magnitude, four convolutions, an LSTM cell, and the probability of speech.
+// silero-vad at 16 kHz, from the architecture that the package describes beside its safetensors file: a Fourier
+// transform as a convolution, its magnitude, four convolutions, an LSTM cell, and the probability of speech.
 #include "models/build.h"
 #include "models/builders.h"
 
@@ -52,7 +52,8 @@ Graph build_silero(const std::string& safetensors) {
     int64_t outputs, inputs, stride;
   };
   x = magnitude;
-  for (const Layer& layer : {Layer{"conv1", 128, kBins, 1}, Layer{"conv2", 64, 128, 2}, Layer{"conv3", 64, 64, 2}, Layer{"conv4", 128, 64, 1}})
+  for (const Layer& layer : {Layer{"conv1", 128, kBins, 1}, Layer{"conv2", 64, 128, 2}, Layer{"conv3", 64, 64, 2},
+                             Layer{"conv4", 128, 64, 1}})
     x = b.op("aten::relu", {b.conv1d(x, layer.name, {layer.outputs, layer.inputs, 3}, layer.stride, 1)});
   const TensorRef encoder = b.op("aten::squeeze.dim", {x, int64_t{-1}});
 

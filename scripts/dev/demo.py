@@ -15,7 +15,8 @@ def demo_command(arguments):
     install.packages("build")
     install.python_environment()
     install.models("demo")
-    options = ["-DNBX_BUILD_TESTS=OFF", "-DNBX_BUILD_BENCH=OFF"] if not (BUILD / "release/CMakeCache.txt").exists() else []
+    # What tests and benches need is not installed here; `build` and `test` switch them on again.
+    options = ["-DNBX_BUILD_TESTS=OFF", "-DNBX_BUILD_BENCH=OFF"]
     build_preset("release", options=options, configure_only=True)
     with step("build release"):
         run(["cmake", "--build", BUILD / "release", "--target", "example-demo", "nbx-command"], log="build-release.log")

@@ -16,15 +16,16 @@ Sound parse_sound(const FileBytes& file, const Limits& limits) {
 }
 #else
 Sound parse_sound(const FileBytes& file, const Limits&) {
-  fail(Code::unsupported, "{}: this nbx is built without sound; install libsndfile1-dev and build with -DNBX_WITH_SOUND=ON",
-       file->path());
+  fail(Code::unsupported,
+       "{}: this nbx is built without sound; install libsndfile1-dev and build with -DNBX_WITH_SOUND=ON", file->path());
 }
 #endif
 
 Sound read_sound(const std::string& path, const Limits& limits) { return parse_sound(MappedFile::open(path), limits); }
 
 void write_wav(const std::string& path, const Tensor& samples, int rate, WavFormat format) {
-  const bool fits = samples.defined() && samples.dtype() == DType::float32 && (samples.rank() == 1 || samples.rank() == 2);
+  const bool fits =
+      samples.defined() && samples.dtype() == DType::float32 && (samples.rank() == 1 || samples.rank() == 2);
   require(fits, Code::shape, "{}: a sound is written from float32 [frames] or [frames, channels], not from {}", path,
           samples.defined() ? describe(samples) : "nothing");
   require(rate > 0, Code::value, "{}: the sample rate is {}; it must be positive", path, rate);
@@ -35,8 +36,8 @@ void write_wav(const std::string& path, const Tensor& samples, int rate, WavForm
   write_file_atomically(path, codec::encode_wav(path, samples, rate, format));
 #else
   static_cast<void>(format);
-  fail(Code::unsupported, "{}: this nbx is built without sound; install libsndfile1-dev and build with -DNBX_WITH_SOUND=ON",
-       path);
+  fail(Code::unsupported,
+       "{}: this nbx is built without sound; install libsndfile1-dev and build with -DNBX_WITH_SOUND=ON", path);
 #endif
 }
 
@@ -70,8 +71,9 @@ void codec::check_wav(const FileBytes& file) {
   int64_t at = 12;
   while (at + 8 <= end) {
     const int64_t bytes = u32(at + 4);
-    require(bytes <= file->size() - at - 8, Code::file, "{}: chunk {} at byte {} has {} bytes, {} follow; the file is cut short",
-            file->path(), quote(text(at)), at, bytes, file->size() - at - 8);
+    require(bytes <= file->size() - at - 8, Code::file,
+            "{}: chunk {} at byte {} has {} bytes, {} follow; the file is cut short", file->path(), quote(text(at)), at,
+            bytes, file->size() - at - 8);
     at += 8 + bytes + bytes % 2;
   }
 }

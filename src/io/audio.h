@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sounds as tensors: float32 [frames, channels], integers scaled by their full range (16 bits: value / 32768), and the rate
-// in Hz. WAV, FLAC, OGG and what else libsndfile knows, told apart by content. A cut or damaged file is an error (file)
-// naming it; libsndfile alone would give the part that is there.
-// Built with NBX_WITH_SOUND; without it each call is an error (unsupported) that says so.
+// Sounds as tensors: float32 [frames, channels], integers scaled by their full range (16 bits: value / 32768), and the
+// rate in Hz. WAV, FLAC and AIFF, told apart by content. A cut or damaged file is an error (file) naming it; libsndfile
+// alone would give the part that is there. Built with NBX_WITH_SOUND; without it each call is an error (unsupported)
+// that says so.
 #pragma once
 #include <string>
 

@@ -90,19 +90,29 @@ TEST(Audio, MoreSamplesOrChannelsThanAllowedAreRefused) {
   EXPECT_NAMES(refused(wav(2, 16000, {1, 2, 3, 4}), limits), "2 channels");
 }
 
-TEST(Audio, WhatIsNoSoundIsRefused) { EXPECT_NAMES(refused("not a sound"), "not a sound file"); }
+TEST(Audio, WhatIsNoSoundIsRefusedNamingItsFirstBytes) {
+  EXPECT_NAMES(refused("not a sound file"), "begins with 'not '");
+  EXPECT_NAMES(refused(""), "nothing");
+  EXPECT_NAMES(refused(std::string("RIFF\4\0\0\0WAVE", 12)), "not a sound file that can be read");
+}
 
 TEST(Audio, OnlyFloatFramesAreWritten) {
   const TempFolder folder;
-  EXPECT_NAMES(error_text(Code::shape, [&] { write_wav(folder / "a.wav", Tensor::zeros({2, 2, 2}, DType::float32), 8000); }), "float32[2, 2, 2]");
-  EXPECT_NAMES(error_text(Code::value, [&] { write_wav(folder / "a.wav", Tensor::zeros({2}, DType::float32), 0); }), "rate is 0");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [&] {
+                            write_wav(folder / "a.wav", Tensor::zeros({2, 2, 2}, DType::float32), 8000);
+                          }),
+               "float32[2, 2, 2]");
+  EXPECT_NAMES(error_text(Code::value, [&] { write_wav(folder / "a.wav", Tensor::zeros({2}, DType::float32), 0); }),
+               "rate is 0");
 }
 
 }  // namespace
 }  // namespace nbx
 #else
 TEST(Audio, WithoutTheLibraryTheErrorSaysHowToGetIt) {
-  EXPECT_NAMES(nbx::error_text(nbx::Code::unsupported, [] { nbx::parse_sound(nbx::MappedFile::in_memory("a.wav", "RIFF")); }),
-               "NBX_WITH_SOUND");
+  EXPECT_NAMES(
+      nbx::error_text(nbx::Code::unsupported, [] { nbx::parse_sound(nbx::MappedFile::in_memory("a.wav", "RIFF")); }),
+      "NBX_WITH_SOUND");
 }
 #endif

@@ -34,7 +34,8 @@ Tensor parse_image(const FileBytes& file, const Limits& limits) {
     return codec::decode_jpeg(file, limits);
 #else
     fail(Code::unsupported,
-         "{}: this nbx is built without JPEG; install libjpeg62-turbo-dev and build with -DNBX_WITH_IMAGES=ON", file->path());
+         "{}: this nbx is built without JPEG; install libjpeg62-turbo-dev and build with -DNBX_WITH_IMAGES=ON",
+         file->path());
 #endif
   }
   static_cast<void>(limits);
@@ -51,20 +52,21 @@ void write_png(const std::string& path, const Tensor& picture) {
           "{}: a PNG is written from uint8 [height, width, channels], not from {}", path,
           picture.defined() ? describe(picture) : "nothing");
   const int64_t channels = flat ? 1 : picture.dim(2);
-  require(channels == 1 || channels == 3 || channels == 4, Code::shape, "{}: {} has {} channels; a PNG has 1, 3 or 4", path,
-          describe(picture), channels);
+  require(channels == 1 || channels == 3 || channels == 4, Code::shape, "{}: {} has {} channels; a PNG has 1, 3 or 4",
+          path, describe(picture), channels);
   codec::check_picture_size(path, picture.dim(1), picture.dim(0), {});
 #if NBX_HAVE_PNG
   write_file_atomically(path, codec::encode_png(path, picture));
 #else
-  fail(Code::unsupported, "{}: this nbx is built without PNG; install libpng-dev and build with -DNBX_WITH_IMAGES=ON", path);
+  fail(Code::unsupported, "{}: this nbx is built without PNG; install libpng-dev and build with -DNBX_WITH_IMAGES=ON",
+       path);
 #endif
 }
 
 void codec::check_picture_size(const std::string& where, int64_t width, int64_t height, const Limits& limits) {
   require(width > 0 && height > 0, Code::file, "{}: a picture of {} x {} pixels is empty", where, width, height);
-  require(width <= limits.pixels / height, Code::file, "{}: {} x {} pixels; at most {} are allowed", where, width, height,
-          limits.pixels);
+  require(width <= limits.pixels / height, Code::file, "{}: {} x {} pixels; at most {} are allowed", where, width,
+          height, limits.pixels);
 }
 
 }  // namespace nbx

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as tensors: uint8 [height, width, 3], RGB. PNG and JPEG are told apart by their first bytes, not by the name.
-// Grey becomes three equal channels; a palette is looked up; 16 bits a channel become 8; an alpha channel is laid over
-// white, as a page would show it; colour profiles and gamma are not applied; CMYK JPEG becomes RGB without a profile.
-// A JPEG's orientation tag is not applied. A cut or damaged file is an error (file) naming it, never a part of a picture.
-// Built with NBX_WITH_IMAGES; without it each call is an error (unsupported) that says so.
+// Pictures as tensors: uint8 [height, width, 3], RGB. PNG and JPEG are told apart by their first bytes, not by the
+// name. Grey becomes three equal channels; a palette is looked up; 16 bits a channel become 8; an alpha channel is laid
+// over white, as a page would show it; colour profiles and gamma are not applied; CMYK JPEG becomes RGB without a
+// profile. A JPEG's orientation tag is not applied. A cut or damaged file is an error (file) naming it, never a part of
+// a picture. Built with NBX_WITH_IMAGES; without it each call is an error (unsupported) that says so.
 #pragma once
 #include <string>
 

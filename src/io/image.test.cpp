@@ -24,8 +24,9 @@ Tensor gradient(int64_t height, int64_t width, int64_t channels) {
 }
 
 // A PNG of any colour type and bit depth, of rows given as they lie in the file.
-std::string raw_png(uint32_t width, uint32_t height, int depth, int type, const std::string& rows, bool interlaced = false,
-                    const std::vector<png_color>& palette = {}, const std::vector<uint8_t>& transparent = {}) {
+std::string raw_png(uint32_t width, uint32_t height, int depth, int type, const std::string& rows,
+                    bool interlaced = false, const std::vector<png_color>& palette = {},
+                    const std::vector<uint8_t>& transparent = {}) {
   std::string out;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -84,7 +85,9 @@ std::string refused(const std::string& bytes, const Limits& limits = {}) {
   EXPECT_NAMES(text, "a.png");
   return text;
 }
-std::vector<int64_t> pixel(const Tensor& picture, int64_t y, int64_t x) { return picture.select(0, y).select(0, x).to_ints(); }
+std::vector<int64_t> pixel(const Tensor& picture, int64_t y, int64_t x) {
+  return picture.select(0, y).select(0, x).to_ints();
+}
 
 TEST(Image, AWrittenPngComesBackPixelForPixel) {
   const TempFolder folder;
@@ -115,7 +118,8 @@ TEST(Image, AlphaIsLaidOverWhite) {
 }
 
 TEST(Image, APaletteWithTransparencyIsLookedUp) {
-  const std::string bytes = raw_png(2, 1, 8, PNG_COLOR_TYPE_PALETTE, std::string("\0\1", 2), false, {{1, 2, 3}, {4, 5, 6}}, {255, 0});
+  const std::string bytes =
+      raw_png(2, 1, 8, PNG_COLOR_TYPE_PALETTE, std::string("\0\1", 2), false, {{1, 2, 3}, {4, 5, 6}}, {255, 0});
   EXPECT_EQ(parse(bytes).to_ints(), (std::vector<int64_t>{1, 2, 3, 255, 255, 255}));
 }
 
@@ -188,8 +192,16 @@ TEST(Image, WhatIsNoPictureIsRefusedNamingItsFirstBytes) {
 
 TEST(Image, APngIsWrittenOnlyFromBytesInRows) {
   const TempFolder folder;
-  EXPECT_NAMES(error_text(Code::shape, [&] { write_png(folder / "a.png", Tensor::zeros({2, 2, 3}, DType::float32)); }), "float32");
-  EXPECT_NAMES(error_text(Code::shape, [&] { write_png(folder / "a.png", Tensor::zeros({2, 2, 2}, DType::uint8)); }), "2 channels");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [&] {
+                            write_png(folder / "a.png", Tensor::zeros({2, 2, 3}, DType::float32));
+                          }),
+               "float32");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [&] {
+                            write_png(folder / "a.png", Tensor::zeros({2, 2, 2}, DType::uint8));
+                          }),
+               "2 channels");
 }
 
 }  // namespace
@@ -197,7 +209,8 @@ TEST(Image, APngIsWrittenOnlyFromBytesInRows) {
 #else
 TEST(Image, WithoutTheLibrariesTheErrorSaysHowToGetThem) {
   const std::string png("\x89PNG\r\n\x1a\n", 8);
-  EXPECT_NAMES(nbx::error_text(nbx::Code::unsupported, [&] { nbx::parse_image(nbx::MappedFile::in_memory("a.png", png)); }),
-               "NBX_WITH_IMAGES");
+  EXPECT_NAMES(
+      nbx::error_text(nbx::Code::unsupported, [&] { nbx::parse_image(nbx::MappedFile::in_memory("a.png", png)); }),
+      "NBX_WITH_IMAGES");
 }
 #endif

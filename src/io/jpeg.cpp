@@ -85,8 +85,8 @@ Tensor decode_jpeg(const FileBytes& file, const Limits& limits) {
   r.errors.emit_message = on_message;
   r.jpeg.client_data = &r;
   const auto* data = reinterpret_cast<const unsigned char*>(file->data());
-  require(read_header(r, data, static_cast<unsigned long>(file->size())), Code::file, "{}: damaged JPEG: {}", file->path(),
-          quote(r.text, 120));
+  require(read_header(r, data, static_cast<unsigned long>(file->size())), Code::file, "{}: damaged JPEG: {}",
+          file->path(), quote(r.text, 120));
   const int64_t width = r.jpeg.image_width, height = r.jpeg.image_height;
   check_picture_size(file->path(), width, height, limits);
   const bool cmyk = r.jpeg.jpeg_color_space == JCS_CMYK || r.jpeg.jpeg_color_space == JCS_YCCK;

@@ -16,7 +16,7 @@ namespace nbx {
 namespace {
 
 enum class Kind { npy, npz, safetensors, picture, sound };
-constexpr const char* kKnown = ".npy, .npz, .safetensors, .png, .jpg, .wav, .flac, .ogg";
+constexpr const char* kKnown = ".npy, .npz, .safetensors, .png, .jpg, .wav, .flac, .aiff";
 
 std::string suffix_of(const std::string& path) {
   const size_t slash = path.find_last_of('/'), dot = path.find_last_of('.');
@@ -32,7 +32,7 @@ Kind kind_of(const std::string& path) {
   if (suffix == ".npz") return Kind::npz;
   if (suffix == ".safetensors") return Kind::safetensors;
   if (suffix == ".png" || suffix == ".jpg" || suffix == ".jpeg") return Kind::picture;
-  if (suffix == ".wav" || suffix == ".flac" || suffix == ".ogg") return Kind::sound;
+  if (suffix == ".wav" || suffix == ".flac" || suffix == ".aiff") return Kind::sound;
   fail(Code::value, "{}: an input file ends in one of {}", path, kKnown);
 }
 
@@ -40,7 +40,9 @@ NamedTensors read_archive(const std::string& path, Kind kind, const Limits& limi
   return kind == Kind::npz ? read_npz(path, limits) : read_safetensors(path, limits).tensors;
 }
 
-std::string describe(const InputSpec& input) { return fmt::format("{} ({})", quote(input.name), to_string(input.type)); }
+std::string describe(const InputSpec& input) {
+  return fmt::format("{} ({})", quote(input.name), to_string(input.type));
+}
 
 std::string describe(const std::vector<InputSpec>& inputs) {
   std::string text;
@@ -74,8 +76,8 @@ Tensor grey(const Tensor& rgb) {
 Tensor picture_input(const std::string& path, const InputSpec& input, const Limits& limits) {
   const int64_t rank = declared_rank(input, 4);
   const DType dtype = input.type.dtype.value_or(DType::float32);
-  require(rank >= 2 && rank <= 4, Code::shape, "{}: a picture cannot be input {}: it has no form with channels, height and width",
-          path, describe(input));
+  require(rank >= 2 && rank <= 4, Code::shape,
+          "{}: a picture cannot be input {}: it has no form with channels, height and width", path, describe(input));
   require(dtype == DType::uint8 || is_floating(dtype), Code::dtype,
           "{}: a picture can be a float or uint8 input, not {}; pass a .npy", path, describe(input));
   const auto is_channels = [](int64_t extent) { return extent == 1 || extent == 3; };
@@ -96,12 +98,14 @@ Tensor picture_input(const std::string& path, const InputSpec& input, const Limi
   return out.to(dtype);
 }
 
-Tensor sound_input(const std::string& path, const InputSpec& input, std::vector<std::string>& notes, const Limits& limits) {
+Tensor sound_input(const std::string& path, const InputSpec& input, std::vector<std::string>& notes,
+                   const Limits& limits) {
   const int64_t rank = declared_rank(input, 2);
   const DType dtype = input.type.dtype.value_or(DType::float32);
-  require(rank >= 1 && rank <= 3, Code::shape, "{}: a sound cannot be input {}: it has no form [n], [1, n] or [1, 1, n]", path,
+  require(rank >= 1 && rank <= 3, Code::shape,
+          "{}: a sound cannot be input {}: it has no form [n], [1, n] or [1, 1, n]", path, describe(input));
+  require(is_floating(dtype), Code::dtype, "{}: a sound can be a float input, not {}; pass a .npy", path,
           describe(input));
-  require(is_floating(dtype), Code::dtype, "{}: a sound can be a float input, not {}; pass a .npy", path, describe(input));
   const Sound sound = read_sound(path, limits);
   const int64_t channels = sound.samples.dim(1);
   notes.push_back(fmt::format("{}: {} Hz{}", path, sound.rate,
@@ -130,15 +134,16 @@ struct Argument {
 Argument parse_argument(const std::string& text, const std::vector<InputSpec>& inputs) {
   Argument out;
   for (const InputSpec& input : inputs)
-    if (text.size() > input.name.size() && text[input.name.size()] == '=' && text.compare(0, input.name.size(), input.name) == 0 &&
+    if (text.size() > input.name.size() && text[input.name.size()] == '=' &&
+        text.compare(0, input.name.size(), input.name) == 0 &&
         (out.input == nullptr || input.name.size() > out.input->name.size()))
       out.input = &input;
   out.path = out.input == nullptr ? text : text.substr(out.input->name.size() + 1);
   if (out.input != nullptr) return out;
   const size_t equals = text.find('='), slash = text.find('/');
   const bool looks_named = equals != std::string::npos && (slash == std::string::npos || equals < slash);
-  require(!looks_named, Code::value, "{}: the model has no input {}; its inputs are {}", text, quote(text.substr(0, equals)),
-          describe(inputs));
+  require(!looks_named, Code::value, "{}: the model has no input {}; its inputs are {}", text,
+          quote(text.substr(0, equals)), describe(inputs));
   return out;
 }
 
@@ -170,8 +175,9 @@ class Loader {
     }
     for (const std::string& path : single) {
       const std::vector<size_t> open = missing();
-      require(open.size() == 1, Code::value, "{}: {} inputs are open, say which one this is: -i NAME={}; the inputs are {}", path,
-              open.size(), path, describe(inputs_));
+      require(open.size() == 1, Code::value,
+              "{}: {} inputs are open, say which one this is: -i NAME={}; the inputs are {}", path, open.size(), path,
+              describe(inputs_));
       set(open[0], path, load_input(path, inputs_[open[0]], notes, limits_));
     }
     refuse_missing();
@@ -187,8 +193,8 @@ class Loader {
 
  private:
   void set(size_t at, const std::string& path, Tensor value) {
-    require(!values_[at].defined(), Code::value, "input {} is given twice: by {} and by {}", quote(inputs_[at].name), from_[at],
-            path);
+    require(!values_[at].defined(), Code::value, "input {} is given twice: by {} and by {}", quote(inputs_[at].name),
+            from_[at], path);
     values_[at] = std::move(value);
     from_[at] = path;
   }
@@ -196,7 +202,8 @@ class Loader {
   void match(const std::string& path, const NamedTensors& tensors) {
     std::string unused;
     for (const auto& [name, tensor] : tensors) {
-      const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&n = name](const InputSpec& i) { return i.name == n; });
+      const auto found =
+          std::find_if(inputs_.begin(), inputs_.end(), [&n = name](const InputSpec& i) { return i.name == n; });
       if (found == inputs_.end()) {
         unused += (unused.empty() ? "" : ", ") + quote(name);
         continue;
@@ -248,27 +255,37 @@ std::vector<InputSpec> input_specs(const Graph& graph) {
 
 void check_input(const std::string& where, const InputSpec& input, const Tensor& tensor) {
   const bool dtype_fits = !input.type.dtype || tensor.dtype() == *input.type.dtype;
-  require(dtype_fits, Code::dtype, "{}: {} for input {}: the dtype must be {}", where, nbx::describe(tensor), describe(input),
-          name(input.type.dtype.value_or(DType::float32)));
+  require(dtype_fits, Code::dtype, "{}: {} for input {}: the dtype must be {}", where, nbx::describe(tensor),
+          describe(input), name(input.type.dtype.value_or(DType::float32)));
   if (!input.type.dims) return;
   const std::vector<DimSpec>& dims = *input.type.dims;
-  require(tensor.rank() == static_cast<int64_t>(dims.size()), Code::shape, "{}: {} for input {}: the rank is {}, it must be {}",
-          where, nbx::describe(tensor), describe(input), tensor.rank(), dims.size());
+  require(tensor.rank() == static_cast<int64_t>(dims.size()), Code::shape,
+          "{}: {} for input {}: the rank is {}, it must be {}", where, nbx::describe(tensor), describe(input),
+          tensor.rank(), dims.size());
   for (size_t d = 0; d < dims.size(); ++d)
     require(!dims[d].fixed() || dims[d].extent == tensor.shape()[d], Code::shape,
             "{}: {} for input {}: dim {} is {}, it must be {}", where, nbx::describe(tensor), describe(input), d,
             tensor.shape()[d], dims[d].extent);
 }
 
-Tensor load_input(const std::string& path, const InputSpec& input, std::vector<std::string>& notes, const Limits& limits) {
+Tensor load_input(const std::string& path, const InputSpec& input, std::vector<std::string>& notes,
+                  const Limits& limits) {
   const Kind kind = kind_of(path);
   Tensor out;
   switch (kind) {
-    case Kind::npy: out = read_npy(path, limits); break;
+    case Kind::npy:
+      out = read_npy(path, limits);
+      break;
     case Kind::npz:
-    case Kind::safetensors: out = archive_input(path, kind, input, limits); break;
-    case Kind::picture: out = picture_input(path, input, limits); break;
-    case Kind::sound: out = sound_input(path, input, notes, limits); break;
+    case Kind::safetensors:
+      out = archive_input(path, kind, input, limits);
+      break;
+    case Kind::picture:
+      out = picture_input(path, input, limits);
+      break;
+    case Kind::sound:
+      out = sound_input(path, input, notes, limits);
+      break;
   }
   check_input(path, input, out);
   return out;

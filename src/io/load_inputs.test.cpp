@@ -66,8 +66,9 @@ TEST(LoadInputs, AnInputGivenTwiceIsAnErrorNamingBothFiles) {
   const TempFolder folder;
   write_npy(folder / "a.npy", kX);
   write_npy(folder / "b.npy", kX);
-  const std::string text =
-      error_text(Code::value, [&] { load_inputs({"x=" + folder / "a.npy", "x=" + folder / "b.npy"}, kTwo); });
+  const std::string text = error_text(Code::value, [&] {
+    load_inputs({"x=" + folder / "a.npy", "x=" + folder / "b.npy"}, kTwo);
+  });
   EXPECT_NAMES(text, "a.npy");
   EXPECT_NAMES(text, "b.npy");
 }
@@ -80,7 +81,8 @@ TEST(LoadInputs, NamesWithAnEqualsSignAreUnderstood) {
   const TempFolder folder;
   write_npy(folder / "a=b.npy", kX);
   const std::vector<InputSpec> inputs = {spec("a", DType::int8, {}), spec("a=b", DType::float32, {1, 2})};
-  EXPECT_NAMES(error_text(Code::value, [&] { load_inputs({"a=b=" + folder / "a=b.npy"}, inputs); }), "missing input 'a'");
+  EXPECT_NAMES(error_text(Code::value, [&] { load_inputs({"a=b=" + folder / "a=b.npy"}, inputs); }),
+               "missing input 'a'");
   EXPECT_TRUE(same_bits(load_inputs({folder / "a=b.npy"}, {inputs[1]}).tensors[0].second, kX));
 }
 
@@ -154,7 +156,11 @@ TEST(LoadInputs, APictureBecomesWhatTheDeclaredShapeAsksFor) {
 }
 
 TEST(LoadInputs, APictureOfAnotherSizeOrForAnotherKindOfInputIsRefused) {
-  EXPECT_NAMES(error_text(Code::shape, [] { picture_as(spec("p", DType::float32, {1, 3, 224, 224})); }), "dim 2 is 1, it must be 224");
+  EXPECT_NAMES(error_text(Code::shape,
+                          [] {
+                            picture_as(spec("p", DType::float32, {1, 3, 224, 224}));
+                          }),
+               "dim 2 is 1, it must be 224");
   EXPECT_NAMES(error_text(Code::shape, [] { picture_as(spec("p", DType::float32, {1, 16, -1, -1})); }), "16 channels");
   EXPECT_NAMES(error_text(Code::shape, [] { picture_as(spec("p", DType::float32, {5})); }), "a picture cannot be");
   EXPECT_NAMES(error_text(Code::dtype, [] { picture_as(spec("p", DType::int64, {1, 3, -1, -1})); }), "int64");
@@ -175,7 +181,10 @@ TEST(LoadInputs, ASoundBecomesMonoOfTheDeclaredRankAndItsRateIsNoted) {
   EXPECT_EQ(shape({-1, -1}), (Shape{1, 2}));
   EXPECT_EQ(shape({1, 1, -1}), (Shape{1, 1, 2}));
   EXPECT_EQ(shape({-1, 2, 1}), (Shape{1, 2, 1}));
-  EXPECT_NAMES(error_text(Code::shape, [&] { load_inputs({folder / "s.wav"}, {spec("s", DType::float32, {1, 576})}); }),
+  EXPECT_NAMES(error_text(Code::shape,
+                          [&] {
+                            load_inputs({folder / "s.wav"}, {spec("s", DType::float32, {1, 576})});
+                          }),
                "dim 1 is 2, it must be 576");
 }
 #endif

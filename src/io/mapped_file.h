@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's bytes, mapped read-only. Tensors that view them keep the mapping alive through storage(). The length is taken
-// once, at open: a file that another process truncates while it is mapped ends this process with SIGBUS, as for every
-// program that maps files; replace model files by renaming, never in place.
+// A file's bytes, mapped read-only. Tensors that view them keep the mapping alive through storage(). The length is
+// taken once, at open: a file that another process truncates while it is mapped ends this process with SIGBUS, as for
+// every program that maps files; replace model files by renaming, never in place.
 #pragma once
 #include <nbx/tensor.h>
 
@@ -28,8 +28,8 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   const std::byte* data() const { return data_; }
   int64_t size() const { return static_cast<int64_t>(size_); }
 
-  // A tensor over [begin, begin + numel * itemsize) of the file, row-major; the caller has checked that these are inside.
-  // It views the mapping (read-only) when the address suits the dtype, and is a copy when it does not.
+  // A tensor over [begin, begin + numel * itemsize) of the file, row-major; the caller has checked that these are
+  // inside. It views the mapping (read-only) when the address suits the dtype, and is a copy when it does not.
   Tensor tensor(int64_t begin, const Shape& shape, DType dtype) const;
 
   // These bytes have been copied out: their pages need not stay resident. They can still be read (again from the disk).
@@ -48,8 +48,8 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   std::vector<std::byte> memory_;
 };
 
-// Bytes that `shape` of `dtype` needs. Errors (file) start with `where` ("w.safetensors: tensor 'a'"): a negative extent, too
-// many dims, or a product that does not fit into 63 bits.
+// Bytes that `shape` of `dtype` needs. Errors (file) start with `where` ("w.safetensors: tensor 'a'"): a negative
+// extent, too many dims, or a product that does not fit into 63 bits.
 int64_t claimed_bytes(const std::string& where, const Shape& shape, DType dtype);
 
 }  // namespace nbx

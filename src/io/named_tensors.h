@@ -20,9 +20,9 @@ class NamedTensors {
     for (const Entry& entry : entries) add(entry.first, entry.second);
   }
 
-  void add(std::string name, Tensor tensor);            // error (value) when the name is there already
-  const Tensor* find(std::string_view name) const;      // null when absent
-  const Tensor& at(std::string_view name) const;        // error (value) naming the name and what is there
+  void add(std::string name, Tensor tensor);        // error (value) when the name is there already
+  const Tensor* find(std::string_view name) const;  // null when absent
+  const Tensor& at(std::string_view name) const;    // error (value) naming the name and what is there
   bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   size_t size() const { return entries_.size(); }

@@ -19,9 +19,9 @@ struct Type {
   DType dtype;
 };
 constexpr Type kTypes[] = {
-    {'b', 1, DType::bool_},   {'i', 1, DType::int8},    {'i', 2, DType::int16},     {'i', 4, DType::int32},
-    {'i', 8, DType::int64},   {'u', 1, DType::uint8},   {'u', 2, DType::uint16},    {'u', 4, DType::uint32},
-    {'u', 8, DType::uint64},  {'f', 2, DType::float16}, {'f', 4, DType::float32},   {'f', 8, DType::float64},
+    {'b', 1, DType::bool_},     {'i', 1, DType::int8},        {'i', 2, DType::int16},    {'i', 4, DType::int32},
+    {'i', 8, DType::int64},     {'u', 1, DType::uint8},       {'u', 2, DType::uint16},   {'u', 4, DType::uint32},
+    {'u', 8, DType::uint64},    {'f', 2, DType::float16},     {'f', 4, DType::float32},  {'f', 8, DType::float64},
     {'c', 8, DType::complex64}, {'c', 16, DType::complex128}, {'V', 2, DType::bfloat16},
 };
 
@@ -56,7 +56,9 @@ class HeaderReader {
     skip();
     require(at_ == text_.size(), Code::file, "{}: the npy header goes on after its end, at {}", where_, rest());
     require(seen_descr_ && seen_order_ && seen_shape_, Code::file, "{}: the npy header lacks the field {}", where_,
-            !seen_descr_ ? "descr" : !seen_order_ ? "fortran_order" : "shape");
+            !seen_descr_   ? "descr"
+            : !seen_order_ ? "fortran_order"
+                           : "shape");
   }
 
  private:
@@ -85,13 +87,15 @@ class HeaderReader {
   }
   bool truth() {
     if (word("True")) return true;
-    require(word("False"), Code::file, "{}: fortran_order of the npy header is neither True nor False, at {}", where_, rest());
+    require(word("False"), Code::file, "{}: fortran_order of the npy header is neither True nor False, at {}", where_,
+            rest());
     return false;
   }
   std::string quoted_text(const char* what) {
     skip();
     const char mark = at_ < text_.size() ? text_[at_] : '\0';
-    require(mark == '\'' || mark == '"', Code::file, "{}: the npy header has no {} in quotes at {}", where_, what, rest());
+    require(mark == '\'' || mark == '"', Code::file, "{}: the npy header has no {} in quotes at {}", where_, what,
+            rest());
     const size_t end = text_.find(mark, at_ + 1);
     require(end != std::string_view::npos, Code::file, "{}: a text of the npy header does not end: {}", where_, rest());
     const std::string out(text_.substr(at_ + 1, end - at_ - 1));
@@ -112,7 +116,8 @@ class HeaderReader {
     if (bare == "?") dtype = DType::bool_;
     require(dtype.has_value(), Code::file,
             "{}: the dtype {} is not supported; known are b1, i1..i8, u1..u8, f2, f4, f8, c8, c16 and V2 (bfloat16){}",
-            where_, quote(code), bare.substr(0, 1) == "O" ? "; an array of objects is a pickle and is never loaded" : "");
+            where_, quote(code),
+            bare.substr(0, 1) == "O" ? "; an array of objects is a pickle and is never loaded" : "");
     out.dtype = *dtype;
     out.swapped = code[0] == '>' && itemsize(*dtype) > 1;
   }
@@ -129,7 +134,8 @@ class HeaderReader {
       comma = take(',');
     }
     // (3) is a number in Python, not a shape.
-    require(shape.size() != 1 || comma, Code::file, "{}: 'shape' of the npy header is no tuple: ({})", where_, shape[0]);
+    require(shape.size() != 1 || comma, Code::file, "{}: 'shape' of the npy header is no tuple: ({})", where_,
+            shape[0]);
     return shape;
   }
 
@@ -139,7 +145,8 @@ class HeaderReader {
     int64_t value = 0;
     bool fits = true;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
-      fits = fits && !__builtin_mul_overflow(value, 10, &value) && !__builtin_add_overflow(value, text_[at_] - '0', &value);
+      fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+             !__builtin_add_overflow(value, text_[at_] - '0', &value);
     require(at_ > begin, Code::file, "{}: 'shape' of the npy header has no extent >= 0 at {}", where_, rest());
     require(fits, Code::file, "{}: 'shape' of the npy header has the extent {}, more than 2^63", where_,
             text_.substr(begin, std::min<size_t>(at_ - begin, 40)));
@@ -174,10 +181,12 @@ NpyHeader parse_npy_header(const std::string& where, std::span<const std::byte> 
   require(available.size() >= begin, Code::file, "{}: {} bytes; the file is cut short", where, total);
   uint32_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
-  require(length <= limits.npy_header_bytes, Code::file, "{}: the npy header length is {}, at most {} is allowed", where,
-          length, limits.npy_header_bytes);
-  require(length <= available.size() - begin, Code::file, "{}: the npy header length is {}, {} bytes are there; the file is "
-          "cut short", where, length, available.size() - begin);
+  require(length <= limits.npy_header_bytes, Code::file, "{}: the npy header length is {}, at most {} is allowed",
+          where, length, limits.npy_header_bytes);
+  require(length <= available.size() - begin, Code::file,
+          "{}: the npy header length is {}, {} bytes are there; the file is "
+          "cut short",
+          where, length, available.size() - begin);
 
   NpyHeader out;
   HeaderReader(where, {reinterpret_cast<const char*>(available.data()) + begin, length}).read(out);
@@ -213,12 +222,15 @@ std::string npy_header(const std::string& where, const Tensor& tensor) {
   std::string code;
   for (const Type& type : kTypes)
     if (type.dtype == tensor.dtype()) code = fmt::format("{}{}{}", type.size == 1 ? '|' : '<', type.kind, type.size);
-  require(!code.empty(), Code::dtype, "{}: {} cannot be written as npy: the format has no code for {}; write .safetensors",
-          where, describe(tensor), name(tensor.dtype()));
+  require(!code.empty(), Code::dtype,
+          "{}: {} cannot be written as npy: the format has no code for {}; write .safetensors", where, describe(tensor),
+          name(tensor.dtype()));
   std::string shape;
   for (int64_t extent : tensor.shape()) shape += fmt::format("{}, ", extent);
-  if (shape.size() > 2 && tensor.rank() > 1) shape.resize(shape.size() - 2);
-  else if (!shape.empty()) shape.pop_back();
+  if (shape.size() > 2 && tensor.rank() > 1)
+    shape.resize(shape.size() - 2);
+  else if (!shape.empty())
+    shape.pop_back();
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", code, shape);
   text.resize((10 + text.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   text += '\n';

@@ -19,10 +19,10 @@ void write_npy(const std::string& path, const Tensor& tensor);  // version 1, C 
 // The parts, for npz: members lie inside another file.
 struct NpyHeader {
   DType dtype = DType::float32;
-  bool swapped = false;        // big-endian
+  bool swapped = false;  // big-endian
   bool fortran_order = false;
   Shape shape;
-  int64_t data_begin = 0;      // from the start of the npy bytes
+  int64_t data_begin = 0;  // from the start of the npy bytes
   int64_t data_bytes = 0;
 };
 // `available` may hold only the beginning of the member; `total` is its whole size, which the data must fill exactly.

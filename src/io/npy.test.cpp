@@ -51,7 +51,8 @@ TEST(Npy, FortranOrderIsATransposedView) {
 }
 
 TEST(Npy, BigEndianDataIsSwapped) {
-  EXPECT_EQ(parse(npy(1, "{'descr':'>i4','fortran_order':False,'shape':(1,)}", std::string("\0\0\1\2", 4))).item_int(), 258);
+  EXPECT_EQ(parse(npy(1, "{'descr':'>i4','fortran_order':False,'shape':(1,)}", std::string("\0\0\1\2", 4))).item_int(),
+            258);
   EXPECT_EQ(parse(npy(1, "{'descr':'>u1','fortran_order':False,'shape':(1,)}", "\7")).item_int(), 7);
 }
 
@@ -98,7 +99,8 @@ TEST(Npy, AWrongHeaderIsRefusedNamingTheFieldAndTheValue) {
 
 TEST(Npy, TheEightBitFloatsAreRefusedWithTheWayOut) {
   const TempFolder folder;
-  EXPECT_NAMES(error_text(Code::dtype, [&] { write_npy(folder / "a.npy", Tensor::zeros({1}, DType::float8_e5m2)); }), "safetensors");
+  EXPECT_NAMES(error_text(Code::dtype, [&] { write_npy(folder / "a.npy", Tensor::zeros({1}, DType::float8_e5m2)); }),
+               "safetensors");
 }
 
 }  // namespace

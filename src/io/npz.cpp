@@ -44,13 +44,16 @@ NamedTensors parse_npz(const FileBytes& file, const Limits& limits) {
   return out;
 }
 
-NamedTensors read_npz(const std::string& path, const Limits& limits) { return parse_npz(MappedFile::open(path), limits); }
+NamedTensors read_npz(const std::string& path, const Limits& limits) {
+  return parse_npz(MappedFile::open(path), limits);
+}
 
 void write_npz(const std::string& path, const NamedTensors& tensors) {
   ZipWriter zip(path);
   for (const auto& [name, tensor] : tensors) {
     const std::string where = fmt::format("{}: tensor {}", path, quote(name));
-    require(!name.empty() && name.size() <= 60'000, Code::value, "{}: a name in a zip archive has 1 to 60000 bytes", where);
+    require(!name.empty() && name.size() <= 60'000, Code::value, "{}: a name in a zip archive has 1 to 60000 bytes",
+            where);
     const std::string header = npy_header(where, tensor);
     const Tensor dense = tensor.contiguous();
     zip.add(name + std::string(kSuffix), header, dense.nbytes() > 0 ? dense.raw() : nullptr,

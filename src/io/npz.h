@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's npz: a zip archive of npy members; the tensor "x" is the member "x.npy". Reading: stored members are views of the
-// mapped file where their alignment allows it; deflated ones are unpacked once, into the tensor. Bounds against archives
-// that claim or unpack to much: io/zip.h. Writing: stored, atomic, equal bytes for equal content.
+// NumPy's npz: a zip archive of npy members; the tensor "x" is the member "x.npy". Reading: stored members are views of
+// the mapped file where their alignment allows it; deflated ones are unpacked once, into the tensor. Bounds against
+// archives that claim or unpack to much: io/zip.h. Writing: stored, atomic, equal bytes for equal content.
 #pragma once
 #include <string>
 

@@ -99,7 +99,8 @@ const Tensor kTensor = Tensor::of<int32_t>({2, 2}, {1, 2, 3, 4});
 
 TEST(Npz, TensorsComeBackInOrderWithTheSameBits) {
   const TempFolder folder;
-  const NamedTensors tensors = {{"z", kTensor}, {"a/b", Tensor::of<double>({}, {0.5})}, {"e", Tensor::zeros({0}, DType::float32)}};
+  const NamedTensors tensors = {
+      {"z", kTensor}, {"a/b", Tensor::of<double>({}, {0.5})}, {"e", Tensor::zeros({0}, DType::float32)}};
   write_npz(folder / "a.npz", tensors);
   const NamedTensors back = read_npz(folder / "a.npz");
   ASSERT_EQ(back.size(), 3u);
@@ -156,7 +157,8 @@ TEST(Npz, MembersThatUnpackToMoreThanTheLimitAreRefused) {
   EXPECT_NAMES(refused(archive({member(npy_bytes(kTensor), true), second}), limits), "more than 200 bytes");
   second = member(npy_bytes(kTensor), false);
   second.name = "y.npy";
-  EXPECT_EQ(parse(archive({member(npy_bytes(kTensor), true), second}), limits).size(), 2u);  // stored bytes are not bounded
+  EXPECT_EQ(parse(archive({member(npy_bytes(kTensor), true), second}), limits).size(),
+            2u);  // stored bytes are not bounded
 }
 
 TEST(Npz, MembersThatShareBytesAreRefused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG through libpng. libpng leaves by longjmp: between setjmp and the end of a call into it no C++ object with a destructor
-// is made, and all that such a call touches lives in a struct outside.
+// PNG through libpng. libpng leaves by longjmp: between setjmp and the end of a call into it no C++ object with a
+// destructor is made, and all that such a call touches lives in a struct outside.
 #include <png.h>
 
 #include <csetjmp>
@@ -88,15 +88,15 @@ Tensor decode_png(const FileBytes& file, const Limits& limits) {
   require(read_header(r, most), Code::file, "{}: damaged PNG: {}", file->path(), quote(r.error));
   check_picture_size(file->path(), r.width, r.height, limits);
   // Deflate packs at most 1032 to 1; a pixel has a bit or more, and a row a byte more for its filter.
-  require((int64_t{r.width} / 8 + 1) * r.height / 1032 <= file->size(), Code::file, "{}: {} x {} pixels cannot come from {} bytes",
-          file->path(), r.width, r.height, file->size());
+  require((int64_t{r.width} / 8 + 1) * r.height / 1032 <= file->size(), Code::file,
+          "{}: {} x {} pixels cannot come from {} bytes", file->path(), r.width, r.height, file->size());
   const int64_t channels = r.alpha ? 4 : 3;
   NBX_ASSERT(png_get_rowbytes(r.png, r.info) == static_cast<size_t>(channels * r.width));
 
   Tensor read = Tensor::empty({r.height, r.width, channels}, DType::uint8);
   auto* pixels = read.mutable_data<uint8_t>();
-  require(read_rows(r, pixels, static_cast<size_t>(channels * r.width)), Code::file, "{}: damaged PNG: {}", file->path(),
-          quote(r.error));
+  require(read_rows(r, pixels, static_cast<size_t>(channels * r.width)), Code::file, "{}: damaged PNG: {}",
+          file->path(), quote(r.error));
   if (!r.alpha) return read;
 
   Tensor out = Tensor::empty({r.height, r.width, 3}, DType::uint8);

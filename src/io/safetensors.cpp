@@ -40,8 +40,8 @@ struct Entry {
   Ints offsets;
 };
 
-// Reads the header event by event: the form is fixed, so anything deeper or else is refused where it stands, and the memory
-// used is that of the result. A document tree would keep the last of two equal names and forget the first.
+// Reads the header event by event: the form is fixed, so anything deeper or else is refused where it stands, and the
+// memory used is that of the result. A document tree would keep the last of two equal names and forget the first.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
   Reader(const std::string& path, const Limits& limits) : path_(path), limits_(limits) {}
@@ -159,14 +159,21 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   bool unexpected(const std::string& what) const {
     switch (at_) {
-      case At::start: fail(Code::file, "{}: the header is {}; it must be an object", path_, what);
-      case At::top: fail(Code::file, "{}: {} is {}; it must be an object", path_, quote(key_), what);
-      case At::metadata: fail(Code::file, "{}: {} has {} as a value; it must have texts", path_, kMetadata, what);
-      case At::dtype: fail(Code::file, "{}: field 'dtype' is {}; it must be a text", where(), what);
-      case At::shape: fail(Code::file, "{}: field 'shape' has {}; it must be an array of integers", where(), what);
-      case At::offsets: fail(Code::file, "{}: field 'data_offsets' has {}; it must be two integers", where(), what);
+      case At::start:
+        fail(Code::file, "{}: the header is {}; it must be an object", path_, what);
+      case At::top:
+        fail(Code::file, "{}: {} is {}; it must be an object", path_, quote(key_), what);
+      case At::metadata:
+        fail(Code::file, "{}: {} has {} as a value; it must have texts", path_, kMetadata, what);
+      case At::dtype:
+        fail(Code::file, "{}: field 'dtype' is {}; it must be a text", where(), what);
+      case At::shape:
+        fail(Code::file, "{}: field 'shape' has {}; it must be an array of integers", where(), what);
+      case At::offsets:
+        fail(Code::file, "{}: field 'data_offsets' has {}; it must be two integers", where(), what);
       case At::tensor:
-      case At::end: break;
+      case At::end:
+        break;
     }
     fail(Code::file, "{}: the header has {} where none is expected", path_, what);
   }
@@ -221,12 +228,13 @@ int64_t little_endian_64(const std::byte* p) {
 void check_entry(const std::string& path, const Entry& entry, int64_t available) {
   const std::string where = fmt::format("{}: tensor {}", path, quote(entry.name));
   const int64_t begin = entry.offsets[0], end = entry.offsets[1];
-  require(begin >= 0 && begin <= end, Code::file, "{}: data_offsets [{}, {}] must be 0 <= begin <= end", where, begin, end);
+  require(begin >= 0 && begin <= end, Code::file, "{}: data_offsets [{}, {}] must be 0 <= begin <= end", where, begin,
+          end);
   const int64_t bytes = claimed_bytes(where, *entry.shape, *entry.dtype);
   require(bytes == end - begin, Code::file, "{}: {} needs {} bytes, data_offsets [{}, {}] give {}", where,
           describe(*entry.dtype, *entry.shape), bytes, begin, end, end - begin);
-  require(end <= available, Code::file, "{}: its data ends at byte {}, the file has {} bytes of data; the file is cut short",
-          where, end, available);
+  require(end <= available, Code::file,
+          "{}: its data ends at byte {}, the file has {} bytes of data; the file is cut short", where, end, available);
 }
 
 // Every byte of the data belongs to exactly one tensor.
@@ -242,15 +250,16 @@ void check_cover(const std::string& path, const std::vector<Entry>& entries, int
   for (size_t i : order) {
     const Entry& entry = entries[i];
     const int64_t begin = entry.offsets[0];
-    require(begin >= covered, Code::file, "{}: tensor {} begins at byte {} of the data, inside tensor {} that ends at {}",
-            path, quote(entry.name), begin, before == nullptr ? "" : quote(before->name), covered);
+    require(begin >= covered, Code::file,
+            "{}: tensor {} begins at byte {} of the data, inside tensor {} that ends at {}", path, quote(entry.name),
+            begin, before == nullptr ? "" : quote(before->name), covered);
     require(begin == covered, Code::file, "{}: bytes {} to {} of the data, before tensor {}, belong to no tensor", path,
             covered, begin, quote(entry.name));
     covered = entry.offsets[1];
     before = &entry;
   }
-  require(covered == available, Code::file, "{}: the tensors end at byte {} of the data, the file has {}", path, covered,
-          available);
+  require(covered == available, Code::file, "{}: the tensors end at byte {} of the data, the file has {}", path,
+          covered, available);
 }
 
 }  // namespace
@@ -262,11 +271,11 @@ Safetensors parse_safetensors(const FileBytes& file, const Limits& limits) {
   require(length <= limits.header_bytes, Code::file,
           "{}: the header length is {}, at most {} is allowed; is this a safetensors file?", path, length,
           limits.header_bytes);
-  require(length <= file->size() - 8, Code::file, "{}: the header length is {}, the file has {} bytes; the file is cut short",
-          path, length, file->size());
+  require(length <= file->size() - 8, Code::file,
+          "{}: the header length is {}, the file has {} bytes; the file is cut short", path, length, file->size());
   const char* header = reinterpret_cast<const char*>(file->data()) + 8;
-  require(length >= 2 && header[0] == '{', Code::file, "{}: the header does not begin with '{{'; is this a safetensors file?",
-          path);
+  require(length >= 2 && header[0] == '{', Code::file,
+          "{}: the header does not begin with '{{'; is this a safetensors file?", path);
 
   Reader reader(path, limits);
   Json::sax_parse(header, header + length, &reader);  // errors are thrown by the reader

@@ -62,8 +62,9 @@ TEST(Safetensors, AReadTensorViewsTheMappedFileAndOutlivesTheReader) {
 }
 
 TEST(Safetensors, ATensorWhoseDataIsNotAlignedIsReadToo) {
-  const Safetensors file =
-      parse(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"I32","shape":[2],"data_offsets":[1,9]}})", 9);
+  const Safetensors file = parse(
+      R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"I32","shape":[2],"data_offsets":[1,9]}})",
+      9);
   EXPECT_EQ(file.tensors.at("a").to_ints(), (std::vector<int64_t>{0x01010101, 0x01010101}));
 }
 
@@ -75,7 +76,8 @@ TEST(Safetensors, AStridedTensorIsWrittenRowByRow) {
 
 TEST(Safetensors, DataIsOrderedByItemSizeSoThatEveryTensorIsAligned) {
   const TempFolder folder;
-  write_safetensors(folder / "w.safetensors", {{"flag", Tensor::full({3}, 1, DType::bool_)}, {"x", Tensor::full({2}, 7, DType::float64)}});
+  write_safetensors(folder / "w.safetensors",
+                    {{"flag", Tensor::full({3}, 1, DType::bool_)}, {"x", Tensor::full({2}, 7, DType::float64)}});
   const Safetensors back = read_safetensors(folder / "w.safetensors");
   EXPECT_EQ(back.tensors[0].first, "flag");
   EXPECT_EQ(reinterpret_cast<uintptr_t>(back.tensors.at("x").raw()) % 8, 0u);
@@ -110,7 +112,8 @@ TEST(Safetensors, EachWrongFieldIsRefusedNamingTensorFieldAndValue) {
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[[1]],"data_offsets":[0,1])"), 1), "an array");
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":1,"data_offsets":[0,1])"), 1), "the number 1");
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[-1],"data_offsets":[0,1])"), 1), "negative extent -1");
-  EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[99999999999999999999],"data_offsets":[0,1])"), 1), "99999999999999999999");
+  EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[99999999999999999999],"data_offsets":[0,1])"), 1),
+               "99999999999999999999");
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[1],"data_offsets":[0])"), 1), "1 numbers");
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[1],"data_offsets":[0,1,2])"), 1), "the number 2");
   EXPECT_NAMES(refused(one(R"("dtype":"U8","shape":[1],"data_offsets":[-1,0])"), 1), "[-1, 0]");
@@ -137,7 +140,8 @@ TEST(Safetensors, OverlapsHolesAndEndsBeyondTheDataAreRefusedNamingTheTensor) {
 
 TEST(Safetensors, ANameGivenTwiceIsRefused) {
   const std::string entry = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
-  EXPECT_NAMES(refused("{" + entry + "," + R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]})" + "}", 2), "'a' is used twice");
+  EXPECT_NAMES(refused("{" + entry + "," + R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]})" + "}", 2),
+               "'a' is used twice");
 }
 
 TEST(Safetensors, AHeaderThatIsNotThisFormIsRefused) {
@@ -165,11 +169,21 @@ TEST(Safetensors, MoreTensorsThanTheLimitAreRefused) {
 TEST(Safetensors, WhatTheFormatCannotHoldIsRefusedAndTheOldFileStays) {
   const TempFolder folder;
   const std::string path = folder.write("w.safetensors", "old");
-  EXPECT_NAMES(error_text(Code::dtype, [&] { write_safetensors(path, {{"a", Tensor::zeros({1}, DType::complex128)}}); }),
+  EXPECT_NAMES(error_text(Code::dtype,
+                          [&] {
+                            write_safetensors(path, {{"a", Tensor::zeros({1}, DType::complex128)}});
+                          }),
                "complex128");
-  EXPECT_NAMES(error_text(Code::value, [&] { write_safetensors(path, {{"__metadata__", Tensor::zeros({1}, DType::int8)}}); }),
+  EXPECT_NAMES(error_text(Code::value,
+                          [&] {
+                            write_safetensors(path, {{"__metadata__", Tensor::zeros({1}, DType::int8)}});
+                          }),
                "__metadata__");
-  EXPECT_NAMES(error_text(Code::value, [&] { write_safetensors(path, {{"\xff", Tensor::zeros({1}, DType::int8)}}); }), "UTF-8");
+  EXPECT_NAMES(error_text(Code::value,
+                          [&] {
+                            write_safetensors(path, {{"\xff", Tensor::zeros({1}, DType::int8)}});
+                          }),
+               "UTF-8");
   EXPECT_EQ(TempFolder::read(path), "old");
 }
 

@@ -15,7 +15,8 @@
 namespace nbx {
 namespace {
 
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50, kLocator = 0x07064b50;
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                   kLocator = 0x07064b50;
 constexpr uint32_t kIn64 = 0xFFFFFFFF;  // the value is in the zip64 field
 constexpr int64_t kMaxRatio = 1032;     // of deflate
 
@@ -24,8 +25,8 @@ class Fields {
  public:
   explicit Fields(const FileBytes& file) : file_(file) {}
   uint64_t get(int64_t at, int bytes, const char* what) const {
-    require(at >= 0 && at <= file_->size() - bytes, Code::file, "{}: the zip {} at byte {} lies outside the file ({} bytes)",
-            file_->path(), what, at, file_->size());
+    require(at >= 0 && at <= file_->size() - bytes, Code::file,
+            "{}: the zip {} at byte {} lies outside the file ({} bytes)", file_->path(), what, at, file_->size());
     uint64_t value = 0;
     for (int i = bytes; i-- > 0;) value = value << 8 | static_cast<uint64_t>(file_->data()[at + i]);
     return value;
@@ -39,8 +40,8 @@ class Fields {
   uint32_t u32(int64_t at, const char* what) const { return static_cast<uint32_t>(get(at, 4, what)); }
   int64_t u16(int64_t at, const char* what) const { return static_cast<int64_t>(get(at, 2, what)); }
   std::string_view text(int64_t at, int64_t bytes, const char* what) const {
-    require(at >= 0 && at <= file_->size() - bytes, Code::file, "{}: the zip {} at byte {} lies outside the file ({} bytes)",
-            file_->path(), what, at, file_->size());
+    require(at >= 0 && at <= file_->size() - bytes, Code::file,
+            "{}: the zip {} at byte {} lies outside the file ({} bytes)", file_->path(), what, at, file_->size());
     return {reinterpret_cast<const char*>(file_->data()) + at, static_cast<size_t>(bytes)};
   }
 
@@ -59,11 +60,14 @@ Directory find_directory(const FileBytes& file, const Fields& fields) {
     if (fields.u32(at, "end record") != kEnd || at + 22 + fields.u16(at + 20, "end record") != file->size()) continue;
     require(fields.u16(at + 4, "end record") == 0 || fields.u16(at + 4, "end record") == 0xFFFF, Code::file,
             "{}: a zip archive in parts is not supported", file->path());
-    Directory out{fields.u32(at + 16, "end record"), fields.u32(at + 12, "end record"), fields.u16(at + 10, "end record")};
+    Directory out{fields.u32(at + 16, "end record"), fields.u32(at + 12, "end record"),
+                  fields.u16(at + 10, "end record")};
     if (out.at == kIn64 || out.bytes == kIn64 || out.members == 0xFFFF) {
-      require(fields.u32(at - 20, "zip64 locator") == kLocator, Code::file, "{}: the zip64 locator is missing", file->path());
+      require(fields.u32(at - 20, "zip64 locator") == kLocator, Code::file, "{}: the zip64 locator is missing",
+              file->path());
       const int64_t end64 = fields.get64(at - 12, "zip64 locator");
-      require(fields.u32(end64, "zip64 end record") == kEnd64, Code::file, "{}: the zip64 end record is missing", file->path());
+      require(fields.u32(end64, "zip64 end record") == kEnd64, Code::file, "{}: the zip64 end record is missing",
+              file->path());
       out = {fields.get64(end64 + 48, "zip64 end record"), fields.get64(end64 + 40, "zip64 end record"),
              fields.get64(end64 + 32, "zip64 end record")};
     }
@@ -73,7 +77,8 @@ Directory find_directory(const FileBytes& file, const Fields& fields) {
 }
 
 // Sizes of 0xFFFFFFFF stand in the extra field 1, in this order, only those that are needed.
-void read_zip64(const FileBytes& file, const Fields& fields, int64_t at, int64_t end, ZipMember& member, int64_t& offset) {
+void read_zip64(const FileBytes& file, const Fields& fields, int64_t at, int64_t end, ZipMember& member,
+                int64_t& offset) {
   for (; at + 4 <= end; at += 4 + fields.u16(at + 2, "extra field")) {
     if (fields.u16(at, "extra field") != 1) continue;
     const int64_t stop = at + 4 + fields.u16(at + 2, "extra field");
@@ -91,16 +96,18 @@ void read_zip64(const FileBytes& file, const Fields& fields, int64_t at, int64_t
 
 void check_member(const FileBytes& file, const Fields& fields, ZipMember& member, int64_t offset, int64_t directory) {
   const std::string where = fmt::format("{}: member {}", file->path(), quote(member.name));
-  require(fields.u32(offset, "local header") == kLocal, Code::file, "{}: there is no local header at byte {}", where, offset);
+  require(fields.u32(offset, "local header") == kLocal, Code::file, "{}: there is no local header at byte {}", where,
+          offset);
   member.begin = offset + 30 + fields.u16(offset + 26, "local header") + fields.u16(offset + 28, "local header");
   require(member.begin <= directory && member.packed <= directory - member.begin, Code::file,
-          "{}: its {} bytes from byte {} reach into the directory at byte {}", where, member.packed, member.begin, directory);
+          "{}: its {} bytes from byte {} reach into the directory at byte {}", where, member.packed, member.begin,
+          directory);
   if (!member.deflated) {
     require(member.packed == member.size, Code::file, "{}: stored, but {} bytes in the file and {} unpacked", where,
             member.packed, member.size);
   } else {
-    require(member.size / kMaxRatio <= member.packed, Code::file, "{}: {} bytes cannot unpack to {}", where, member.packed,
-            member.size);
+    require(member.size / kMaxRatio <= member.packed, Code::file, "{}: {} bytes cannot unpack to {}", where,
+            member.packed, member.size);
   }
 }
 
@@ -126,9 +133,9 @@ class Inflater {
       const int64_t got = room - stream_.avail_out;
       out += got;
       bytes -= got;
-      require(status == Z_OK || (status == Z_STREAM_END && bytes == 0), Code::file, "{}: member {}: {} after {} of {} bytes",
-              file_->path(), quote(member_.name), status == Z_STREAM_END ? "the deflate stream ends" : "bad deflate data",
-              stream_.total_out, member_.size);
+      require(status == Z_OK || (status == Z_STREAM_END && bytes == 0), Code::file,
+              "{}: member {}: {} after {} of {} bytes", file_->path(), quote(member_.name),
+              status == Z_STREAM_END ? "the deflate stream ends" : "bad deflate data", stream_.total_out, member_.size);
     }
   }
   void expect_end() {
@@ -136,8 +143,10 @@ class Inflater {
     stream_.next_out = reinterpret_cast<Bytef*>(&more);
     stream_.avail_out = 1;
     const int status = ended_ ? Z_STREAM_END : step();
-    require(status == Z_STREAM_END && stream_.avail_out == 1, Code::file, "{}: member {}: the deflate stream goes on after {} "
-            "bytes", file_->path(), quote(member_.name), member_.size);
+    require(status == Z_STREAM_END && stream_.avail_out == 1, Code::file,
+            "{}: member {}: the deflate stream goes on after {} "
+            "bytes",
+            file_->path(), quote(member_.name), member_.size);
   }
 
  private:
@@ -153,7 +162,8 @@ class Inflater {
     ended_ = status == Z_STREAM_END;
     // No progress and no end: the packed bytes are used up.
     if (status == Z_BUF_ERROR && left_ > 0) status = Z_OK;
-    if (status == Z_OK && before_in == stream_.avail_in && before_out == stream_.avail_out && left_ == 0) status = Z_DATA_ERROR;
+    if (status == Z_OK && before_in == stream_.avail_in && before_out == stream_.avail_out && left_ == 0)
+      status = Z_DATA_ERROR;
     return status;
   }
 
@@ -171,8 +181,9 @@ uint32_t crc_of(uint32_t crc, const void* data, int64_t bytes) {
 }
 
 void check_crc(const FileBytes& file, const ZipMember& member, uint32_t crc) {
-  require(crc == member.crc, Code::file, "{}: member {}: the checksum is {:08x}, the file says {:08x}; the file is damaged",
-          file->path(), quote(member.name), crc, member.crc);
+  require(crc == member.crc, Code::file,
+          "{}: member {}: the checksum is {:08x}, the file says {:08x}; the file is damaged", file->path(),
+          quote(member.name), crc, member.crc);
 }
 
 void put(std::string& out, uint64_t value, int bytes) {
@@ -195,29 +206,32 @@ std::vector<ZipMember> read_zip(const FileBytes& file, const Limits& limits) {
   std::unordered_set<std::string> names;
   int64_t at = directory.at, unpacked = 0;
   for (int64_t i = 0; i < directory.members; ++i) {
-    require(fields.u32(at, "directory entry") == kCentral, Code::file, "{}: entry {} of the zip directory, at byte {}, is damaged",
-            file->path(), i, at);
+    require(fields.u32(at, "directory entry") == kCentral, Code::file,
+            "{}: entry {} of the zip directory, at byte {}, is damaged", file->path(), i, at);
     const int64_t name_bytes = fields.u16(at + 28, "directory entry"), extra = fields.u16(at + 30, "directory entry");
     ZipMember member;
     member.name = fields.text(at + 46, name_bytes, "member name");
     const std::string where = fmt::format("{}: member {}", file->path(), quote(member.name));
-    require((fields.u16(at + 8, "directory entry") & 1) == 0, Code::file, "{}: encrypted members are not supported", where);
+    require((fields.u16(at + 8, "directory entry") & 1) == 0, Code::file, "{}: encrypted members are not supported",
+            where);
     const int64_t method = fields.u16(at + 10, "directory entry");
-    require(method == 0 || method == 8, Code::file, "{}: packing method {}; stored (0) and deflated (8) are supported", where,
-            method);
+    require(method == 0 || method == 8, Code::file, "{}: packing method {}; stored (0) and deflated (8) are supported",
+            where, method);
     member.deflated = method == 8;
     member.crc = fields.u32(at + 16, "directory entry");
     member.packed = fields.u32(at + 20, "directory entry");
     member.size = fields.u32(at + 24, "directory entry");
     int64_t offset = fields.u32(at + 42, "directory entry");
     const int64_t extra_at = at + 46 + name_bytes;
-    require(extra_at + extra <= directory.at + directory.bytes, Code::file, "{}: its entry reaches past the zip directory", where);
+    require(extra_at + extra <= directory.at + directory.bytes, Code::file,
+            "{}: its entry reaches past the zip directory", where);
     read_zip64(file, fields, extra_at, extra_at + extra, member, offset);
     check_member(file, fields, member, offset, directory.at);
     require(names.insert(member.name).second, Code::file, "{}: the name is used twice", where);
     if (member.deflated) unpacked += std::min(member.size, limits.unpacked_bytes + 1);
     require(unpacked <= limits.unpacked_bytes, Code::file,
-            "{}: the compressed members unpack to more than {} bytes; save without compression", where, limits.unpacked_bytes);
+            "{}: the compressed members unpack to more than {} bytes; save without compression", where,
+            limits.unpacked_bytes);
     members.push_back(std::move(member));
     at = extra_at + extra + fields.u16(at + 32, "directory entry");
   }
@@ -227,8 +241,8 @@ std::vector<ZipMember> read_zip(const FileBytes& file, const Limits& limits) {
   for (const ZipMember& member : members) order.push_back(&member);
   std::sort(order.begin(), order.end(), [](const ZipMember* a, const ZipMember* b) { return a->begin < b->begin; });
   for (size_t i = 1; i < order.size(); ++i)
-    require(order[i - 1]->begin + order[i - 1]->packed <= order[i]->begin - 30, Code::file, "{}: members {} and {} overlap",
-            file->path(), quote(order[i - 1]->name), quote(order[i]->name));
+    require(order[i - 1]->begin + order[i - 1]->packed <= order[i]->begin - 30, Code::file,
+            "{}: members {} and {} overlap", file->path(), quote(order[i - 1]->name), quote(order[i]->name));
   return members;
 }
 
@@ -267,15 +281,16 @@ ZipWriter::ZipWriter(std::string path) : file_(std::move(path)) {}
 
 void ZipWriter::add(const std::string& name, std::string_view head, const void* data, size_t bytes) {
   const auto size = static_cast<int64_t>(head.size() + bytes);
-  const uint32_t crc = crc_of(crc_of(0, head.data(), static_cast<int64_t>(head.size())), data, static_cast<int64_t>(bytes));
+  const uint32_t crc =
+      crc_of(crc_of(0, head.data(), static_cast<int64_t>(head.size())), data, static_cast<int64_t>(bytes));
   written_.push_back({name, crc, size, file_.written()});
   const bool large = size >= kIn64;
   std::string local;
   put(local, kLocal, 4);
-  put(local, large ? 45 : 20, 2);   // version needed
-  put(local, 0x0800, 2);            // the name is UTF-8
-  put(local, 0, 2);                 // stored
-  put(local, 0x00210000, 4);        // 1980-01-01 0:00
+  put(local, large ? 45 : 20, 2);  // version needed
+  put(local, 0x0800, 2);           // the name is UTF-8
+  put(local, 0, 2);                // stored
+  put(local, 0x00210000, 4);       // 1980-01-01 0:00
   put(local, crc, 4);
   put(local, or_in64(size), 4);
   put(local, or_in64(size), 4);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zip archives as npz uses them: stored and deflated members, zip64; no encryption, no parts. The directory at the end of the
-// file is what counts. Refused with an error (file): members that overlap or lie outside the file, a size that deflate cannot
-// reach from the packed bytes (1032 to 1), compressed members whose sizes together exceed Limits::unpacked_bytes, names
-// given twice, a wrong checksum. Unpacking is zlib's.
+// Zip archives as npz uses them: stored and deflated members, zip64; no encryption, no parts. The directory at the end
+// of the file is what counts. Refused with an error (file): members that overlap or lie outside the file, a size that
+// deflate cannot reach from the packed bytes (1032 to 1), compressed members whose sizes together exceed
+// Limits::unpacked_bytes, names given twice, a wrong checksum. Unpacking is zlib's.
 #pragma once
 #include <string>
 #include <vector>

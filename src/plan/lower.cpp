@@ -62,7 +62,6 @@ class Lowering {
   Lowering(PathState& path, const LowerOptions& options) : path_(path), options_(options) {}
 
   Stage run() {
-    const auto ready_before = ready_outputs();
     queue_.assign(path_.pending.begin(), path_.pending.end());
     std::vector<PathState::Item> deferred;
     while (!queue_.empty()) {
@@ -77,8 +76,12 @@ class Lowering {
     if (!stage_.finished && stage_.wants.empty() && stage_.host_calls.empty())
       fail(Code::internal, "nbx defect: no node of '{}' can go on", path_.frames[0].graph->name);
     const auto ready = ready_outputs();
-    for (size_t i = 0; i < ready.size(); ++i)
-      if (ready[i] >= 0 && ready_before[i] < 0) stage_.outputs.emplace_back(static_cast<int>(i), ready[i]);
+    path_.given.resize(ready.size(), 0);
+    for (size_t i = 0; i < ready.size(); ++i) {
+      if (ready[i] < 0 || path_.given[i]) continue;
+      path_.given[i] = 1;
+      stage_.outputs.emplace_back(static_cast<int>(i), ready[i]);
+    }
 
     std::vector<char> later = read_later();
     std::vector<char> needed = later;

@@ -53,6 +53,7 @@ struct PathState {
   std::vector<Item> pending;
   std::map<std::string, int64_t> symbols;  // resolved so far
   int slots = 0;                           // external addresses handed out
+  std::vector<char> given;                 // graph outputs that an earlier stage has made
 };
 
 struct LowerOptions {

@@ -21,14 +21,14 @@ int usable_cores() {
 }
 
 void check_input(const ValueInfo& info, DType dtype, const Shape& shape) {
-  if (info.dtype)
-    require(*info.dtype == dtype, Code::dtype, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape),
-            to_string(info));
+  // No text is made unless something is wrong: this runs before every run.
+  if (info.dtype && *info.dtype != dtype)
+    fail(Code::dtype, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape), to_string(info));
   if (!info.dims) return;
   bool fits = info.dims->size() == shape.size();
   for (size_t d = 0; fits && d < shape.size(); ++d)
     fits = (*info.dims)[d].extent < 0 || (*info.dims)[d].extent == shape[d];
-  require(fits, Code::shape, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape), to_string(info));
+  if (!fits) fail(Code::shape, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape), to_string(info));
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ struct Session::Impl {
     require(inputs.size() == infos.size(), Code::value, "model '{}' has {} inputs, {} are given", model->name(),
             infos.size(), inputs.size());
     for (size_t i = 0; i < infos.size(); ++i) {
-      require(inputs[i].defined(), Code::value, "input '{}' is missing; the model wants {}", infos[i].name,
-              to_string(infos[i]));
+      if (!inputs[i].defined())
+        fail(Code::value, "input '{}' is missing; the model wants {}", infos[i].name, to_string(infos[i]));
       check_input(infos[i], inputs[i].dtype(), inputs[i].shape());
     }
     std::lock_guard lock(mutex);

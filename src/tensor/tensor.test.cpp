@@ -130,6 +130,9 @@ TEST(Views, EachGivesTheElementsOfItsDefinition) {
   EXPECT_EQ(t.as_strided({2, 2}, {1, 1}, 2).to_ints(), (Counts{2, 3, 3, 4}));
   EXPECT_EQ(t.slice(1, -100, 100, 2).to_ints(), (Counts{0, 2, 3, 5}));
   EXPECT_EQ(t.slice(1, 2, 1).shape(), (Shape{2, 0}));
+  EXPECT_EQ(t.slice(1, 2, 1).offset(), 2);
+  EXPECT_EQ(t.expand({1, 2, 3}).strides(), (Strides{6, 3, 1}));
+  EXPECT_EQ(Tensor::scalar(1.0f).expand({1, 2}).strides(), (Strides{0, 0}));
   EXPECT_EQ(t.slice(0, 0, 2, INT64_MAX).to_ints(), (Counts{0, 1, 2}));
 }
 

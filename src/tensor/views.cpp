@@ -106,8 +106,11 @@ Tensor Tensor::expand(const Shape& shape) const {
   }
   check_shape(target, "expand");
   Strides strides(target.size(), 0);
-  for (size_t d = 0; d < target.size(); ++d) {
-    if (d < added) continue;
+  for (size_t d = target.size(); d-- > 0;) {
+    if (d < added) {  // a new dim of extent 1 has the stride that unsqueeze would give it
+      if (target[d] == 1 && rank() > 0) strides[d] = stepped(strides[d + 1], target[d + 1]);
+      continue;
+    }
     const int64_t extent = shape_[d - added];
     require(extent == target[d] || extent == 1, Code::shape, "expand: {} to {}: extent {} of dim {} cannot become {}",
             describe(*this), to_string(shape), extent, d - added, target[d]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the error that a call throws, after checking its code; a test failure when it throws nothing or another code.
+// The text of the error that a call throws, after checking its code; a test failure when it throws nothing or another
+// code.
 #pragma once
 #include <gtest/gtest.h>
 #include <nbx/error.h>

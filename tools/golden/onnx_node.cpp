@@ -45,10 +45,10 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
-// One step of bfloat16 and two of float16 are allowed at least: the generator rounds after every operation, and where a sum
+// Two steps of a half type are allowed at least: the generator rounds after every operation, and where a sum
 // lies near the middle of two values, any other order of adding takes the other one.
 double rtol_for(DType dtype, double rtol) {
-  if (dtype == DType::bfloat16) return std::max(rtol, 0x1p-7);
+  if (dtype == DType::bfloat16) return std::max(rtol, 0x1p-6);
   return dtype == DType::float16 ? std::max(rtol, 0x1p-9) : rtol;
 }
 

@@ -148,7 +148,7 @@ void rnn_samples(SampleSink& s) {
   s.add({randn({5, 2, 4}), small({2, 5, 4}, 1), small({2, 5, 5}, 2), none, Tensor::of<int32_t>({2}, {5, 3})}, {{"direction", val("bidirectional")}});
   s.add_as_is({randn({4, 1, 4}), small({1, 3, 4}, 1), small({1, 3, 3}, 2)},
               {{"activations", val("LeakyRelu")}, {"activation_alpha", Value(Doubles{0.3})}});
-  s.error(Code::shape, {"r", "[1, 6, 5]"}, {randn({5, 3, 4}), small({1, 6, 4}, 1), small({1, 6, 5}, 2)});
+  s.error(Code::shape, {"w", "[1, 6, 4]"}, {randn({5, 3, 4}), small({1, 6, 4}, 1), small({1, 6, 5}, 2)});
 }
 
 std::vector<std::pair<std::string, Value>> attributes(Importing& n) {

@@ -99,7 +99,7 @@ Tensor unshuffle_oracle(const Tensor& x, const Shape& shape, int64_t b, Order or
 
 Order order_of(const Args& a) {
   const std::string mode = a.text("mode");
-  require(mode == "DCR" || mode == "CRD", Code::value, "depth_to_space: mode '{}' is neither DCR nor CRD", mode);
+  require(mode == "DCR" || mode == "CRD", Code::value, "{}: mode '{}' is neither DCR nor CRD", a.op(), mode);
   return mode == "CRD" ? Order::pixel : Order::depth;
 }
 Metas pixel_shuffle(const Args& a) { return shuffled(a, a.integer("upscale_factor")); }
@@ -112,14 +112,18 @@ Metas depth_to_space(const Args& a) {
   order_of(a);
   return shuffled(a, a.integer("blocksize"));
 }
-Metas space_to_depth(const Args& a) { return unshuffled(a, a.integer("blocksize")); }
+Metas space_to_depth(const Args& a) {
+  order_of(a);
+  return unshuffled(a, a.integer("blocksize"));
+}
 
 void import_depth_to_space(Importing& node) {
   node.output(
       0, node.emit("custom::depth_to_space", {node.input(0), node.integer("blocksize"), node.text("mode", "DCR")}));
 }
 void import_space_to_depth(Importing& node) {
-  node.output(0, node.emit("custom::space_to_depth", {node.input(0), node.integer("blocksize")}));
+  node.output(
+      0, node.emit("custom::space_to_depth", {node.input(0), node.integer("blocksize"), node.text("mode", "DCR")}));
 }
 
 }  // namespace
@@ -159,14 +163,13 @@ Decls blocks() {
           },
           depth_to_space_samples),
       movement_op(
-          "custom::space_to_depth(Tensor self, int blocksize) -> Tensor", space_to_depth,
-          {cpu("strided_copy_cpu",
-               [](const Args& a, const Metas& o) {
-                 return bind_unshuffle(a, o, a.integer("blocksize"), Order::depth);
-               })},
+          "custom::space_to_depth(Tensor self, int blocksize, str mode='DCR') -> Tensor", space_to_depth,
+          {cpu(
+              "strided_copy_cpu",
+              [](const Args& a, const Metas& o) { return bind_unshuffle(a, o, a.integer("blocksize"), order_of(a)); })},
           [](const Args& a, const std::vector<Tensor>& x) {
             return std::vector<Tensor>{
-                unshuffle_oracle(x[0], space_to_depth(a)[0].shape, a.integer("blocksize"), Order::depth)};
+                unshuffle_oracle(x[0], space_to_depth(a)[0].shape, a.integer("blocksize"), order_of(a))};
           },
           space_to_depth_samples),
   };

@@ -30,6 +30,7 @@ void depth_to_space_samples(SampleSink& s) {
 void space_to_depth_samples(SampleSink& s) {
   s.add({randn({2, 3, 4, 6}), val(2)});
   s.add({randn({1, 1, 6, 9}), val(3)});
+  s.add({randn({2, 3, 4, 6}), val(2), val("CRD")});
   s.error(Code::shape, {"space_to_depth"}, {randn({1, 1, 3, 4}), val(2)});
 }
 
