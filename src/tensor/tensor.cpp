@@ -96,27 +96,28 @@ Tensor Tensor::borrow(void* data, const Shape& shape, DType dtype, std::shared_p
 }
 
 int64_t Tensor::dim(int64_t d) const {
-  require(d >= -rank() && d < rank(), Code::index, "dim {} is out of range for {}", d, describe(*this));
+  if (d < -rank() || d >= rank()) fail(Code::index, "dim {} is out of range for {}", d, describe(*this));
   return shape_[static_cast<size_t>(d < 0 ? d + rank() : d)];
 }
 
+// The hot paths make no text unless it is needed.
 const void* Tensor::raw() const {
   require(defined(), Code::type, "an undefined tensor has no elements");
-  require(storage_->device().kind == DeviceKind::cpu, Code::unsupported, "{} is on device {}: the host cannot read it",
-          describe(*this), to_string(storage_->device()));
+  if (storage_->device().kind != DeviceKind::cpu)
+    fail(Code::unsupported, "{} is on device {}: the host cannot read it", describe(*this), to_string(storage_->device()));
   return storage_->data() + offset_ * itemsize(dtype_);
 }
 
 void* Tensor::raw_mutable() const {
   const void* address = raw();
-  require(storage_->writable(), Code::value, "{} is read-only memory (a mapped file or lent bytes); clone it to write",
-          describe(*this));
+  if (!storage_->writable())
+    fail(Code::value, "{} is read-only memory (a mapped file or lent bytes); clone it to write", describe(*this));
   return const_cast<void*>(address);
 }
 
 void Tensor::check_type(DType wanted) const {
-  require(dtype_ == wanted, Code::dtype, "{} is read as {}; convert it with to({})", describe(*this), name(wanted),
-          name(wanted));
+  if (dtype_ != wanted)
+    fail(Code::dtype, "{} is read as {}; convert it with to({})", describe(*this), name(wanted), name(wanted));
 }
 
 double Tensor::item() const { return only_element<double>(*this); }

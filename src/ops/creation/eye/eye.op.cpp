@@ -2,6 +2,8 @@
 // Ones on a diagonal.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "ops/shape/views.h"
@@ -77,40 +79,23 @@ OpDecl op(const char* schema, SamplesFn samples) {
   return out;
 }
 
-DType onnx_dtype(Importing& node, int64_t code) {
-  switch (code) {
-    case 1:
-      return DType::float32;
-    case 2:
-      return DType::uint8;
-    case 3:
-      return DType::int8;
-    case 4:
-      return DType::uint16;
-    case 5:
-      return DType::int16;
-    case 6:
-      return DType::int32;
-    case 7:
-      return DType::int64;
-    case 9:
-      return DType::bool_;
-    case 10:
-      return DType::float16;
-    case 11:
-      return DType::float64;
-    case 12:
-      return DType::uint32;
-    case 13:
-      return DType::uint64;
-    case 16:
-      return DType::bfloat16;
-    default:
-      node.unsupported("EyeLike with dtype " + std::to_string(code));
-  }
+// TensorProto.DataType; complex, strings and the narrow types are not claimed.
+std::optional<DType> onnx_dtype(int64_t code) {
+  constexpr std::pair<int64_t, DType> kCodes[] = {
+      {1, DType::float32}, {2, DType::uint8},   {3, DType::int8},     {4, DType::uint16},   {5, DType::int16},
+      {6, DType::int32},   {7, DType::int64},   {9, DType::bool_},    {10, DType::float16}, {11, DType::float64},
+      {12, DType::uint32}, {13, DType::uint64}, {16, DType::bfloat16}};
+  for (const auto& [number, dtype] : kCodes)
+    if (number == code) return dtype;
+  return std::nullopt;
 }
 void import_eye_like(Importing& node) {
-  const Value dtype = node.has("dtype") ? Value(onnx_dtype(node, node.integer("dtype"))) : Value(None{});
+  Value dtype = None{};
+  if (node.has("dtype")) {
+    const auto known = onnx_dtype(node.integer("dtype"));
+    if (!known) node.unsupported("EyeLike with dtype " + std::to_string(node.integer("dtype")));
+    dtype = *known;
+  }
   node.output(0, node.emit("custom::eye_like", {node.input(0), node.integer("k", 0)}, {{"dtype", dtype}}));
 }
 
