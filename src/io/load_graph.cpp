@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "io/nbx_json.h"
-#ifdef NBX_HAVE_ONNX
+#if NBX_HAVE_ONNX
 #include "io/onnx.h"
 #endif
 
@@ -15,7 +15,7 @@ Graph load_graph(const std::string& path) {
   };
   if (ends(".json")) return read_nbx_json(path);
   if (ends(".onnx")) {
-#ifdef NBX_HAVE_ONNX
+#if NBX_HAVE_ONNX
     return import_onnx(path);
 #else
     fail(Code::unsupported, "{}: this build of nbx has no ONNX import; build it with NBX_WITH_ONNX=ON", path);

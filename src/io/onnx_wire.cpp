@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/lazy_text.h"
 
 namespace nbx {
 namespace {
@@ -221,7 +222,13 @@ class Walk {
     return -1;
   }
 
-  std::string path() const {
+  // Where the walk is, as text: made when a message needs it, which is almost never.
+  struct PathText {
+    const Walk* walk;
+    std::string operator()() const { return walk->path_text(); }
+  };
+  LazyText<PathText> path() const { return {{this}}; }
+  std::string path_text() const {
     if (path_.empty()) return "model";
     std::string text;
     for (const Step& step : path_) text += fmt::format("{}{}[{}]", text.empty() ? "" : ".", step.field, step.index);

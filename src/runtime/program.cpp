@@ -96,9 +96,11 @@ class Lifetimes {
 
 }  // namespace
 
-Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
-                 const std::vector<int>& carried_cells, int first_output_slot)
-    : offset_of_(cells.size(), -1), slot_of_(cells.size(), -1), bytes_of_(cells.size(), 0) {
+std::vector<int64_t> Program::lay_out(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
+                                      const std::vector<int>& carried_cells, int first_output_slot) {
+  offset_of_.assign(cells.size(), -1);
+  slot_of_.assign(cells.size(), -1);
+  bytes_of_.assign(cells.size(), 0);
   std::vector<char> made_here(cells.size(), 0), outside(cells.size(), 0), later(cells.size(), 0);
   for (const Step& s : stage.steps)
     for (const int c : s.out) made_here[static_cast<size_t>(c)] = 1;
@@ -136,7 +138,21 @@ Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::
     offset_of_[i] = lifetimes.buffers[static_cast<size_t>(b)].offset;
     bytes_of_[i] = lifetimes.buffers[static_cast<size_t>(b)].bytes;
   }
+  std::vector<int64_t> workspace(stage.steps.size(), -1);
+  for (size_t i = 0; i < workspace.size(); ++i)
+    if (workspace_buffer[i] >= 0) workspace[i] = lifetimes.buffers[static_cast<size_t>(workspace_buffer[i])].offset;
+  return workspace;
+}
 
+Layout plan_layout(const Stage& stage, const std::vector<Cell>& cells, int first_output_slot) {
+  Program program;
+  program.lay_out(stage, cells, {}, {}, first_output_slot);
+  return program.layout_;
+}
+
+Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
+                 const std::vector<int>& carried_cells, int first_output_slot) {
+  const std::vector<int64_t> workspace = lay_out(stage, cells, carried, carried_cells, first_output_slot);
   size_t ins = 0, outs = 0;
   for (const Step& s : stage.steps) {
     ins += s.in.size();
@@ -150,7 +166,7 @@ Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::
     Launch l;
     l.in = ins;
     l.out = outs;
-    if (workspace_buffer[i] >= 0) l.workspace = lifetimes.buffers[static_cast<size_t>(workspace_buffer[i])].offset;
+    l.workspace = workspace[i];
     Metas outputs;
     for (const int c : s.out) outputs.push_back(cells[static_cast<size_t>(c)].meta);
     l.bound = s.kernel->bind(s.args, outputs);

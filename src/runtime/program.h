@@ -14,6 +14,9 @@
 
 namespace nbx {
 
+// The arena of a first stage, with nothing bound or packed.
+Layout plan_layout(const Stage& stage, const std::vector<Cell>& cells, int first_output_slot);
+
 class Program {
  public:
   // `carried`: buffers of earlier stages that are still needed, with offsets; they are kept in place. `carried_cells`: their
@@ -50,6 +53,11 @@ class Program {
     int slot;
     int64_t offset;   // bytes
   };
+  friend Layout plan_layout(const Stage&, const std::vector<Cell>&, int);
+  Program() = default;
+  // Where everything lies; the answer: the arena offset of each step's workspace, -1.
+  std::vector<int64_t> lay_out(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
+                               const std::vector<int>& carried_cells, int first_output_slot);
   void locate(int cell, const std::vector<Cell>& cells, bool output, size_t index);
 
   std::vector<Launch> launches_;

@@ -7,8 +7,10 @@
 #include <new>
 #include <thread>
 
+#include "backend/null/device.h"
 #include "graph/graph.h"
 #include "ops/eager.h"
+#include "runtime/record.h"
 
 // Every allocation of the process passes here (a tensor's storage allocates its handle with it).
 namespace {
@@ -284,6 +286,25 @@ TEST(Session, AProfiledRunNamesEveryOpWithItsBytesAndFlops) {
     flops += e.flops;
   }
   EXPECT_GE(flops, 2 * 2 * 8 * 9 * 11 * 27);  // the convolution alone
+}
+
+TEST(NullDevice, IsAskedForTheLaunchesThatARunMakes) {
+  const auto model = Model::from_graph(small_net());
+  NullDevice device;
+  const Recording r = record_launches(model->graph(), {Meta(DType::float32, {2, 3, 9, 11})}, Profile{}, device);
+  EXPECT_TRUE(r.complete);
+  Session session(model, {.threads = 1});
+  session.profile(true);
+  session.run({{"x", randn({2, 3, 9, 11})}});
+  const auto& events = session.last_profile();
+  ASSERT_EQ(device.launches().size(), events.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(device.launches()[i].op, events[i].op);
+    EXPECT_EQ(device.launches()[i].kernel, events[i].kernel);
+    EXPECT_EQ(device.launches()[i].flops, events[i].flops);
+    EXPECT_FALSE(device.launches()[i].keys.empty());
+  }
+  EXPECT_EQ(r.arena_bytes, session.stats().arena_bytes);
 }
 
 TEST(Session, ThePlanMeetsItsLowerBoundOnAChain) {

@@ -7,7 +7,9 @@
 #include "graph/graph.h"
 #include "io/load_graph.h"
 #include "io/nbx_json.h"
+#include "backend/null/device.h"
 #include "nbx/command.h"
+#include "runtime/record.h"
 
 namespace nbx::command {
 
@@ -16,7 +18,7 @@ namespace {
 struct Options {
   std::string model, save;
   std::vector<std::string> shapes;
-  bool json = false, text = false, plan = false;
+  bool json = false, text = false, plan = false, launches = false;
 };
 
 void count_ops(const Graph& g, std::map<std::string, int>& counts) {
@@ -63,6 +65,34 @@ std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Mo
   return out;
 }
 
+int show_launches(const Model& model, const Options& o) {
+  Metas inputs;
+  for (const auto& [name, type] : shapes_for(model, o.shapes)) inputs.emplace_back(type.first, type.second);
+  NullDevice device;
+  const Recording r = record_launches(model.graph(), inputs, Profile{}, device);
+  if (o.json) {
+    Json j;
+    j["complete"] = r.complete;
+    j["arena_bytes"] = r.arena_bytes;
+    j["lower_bound_bytes"] = r.lower_bound_bytes;
+    j["launches"] = Json::array();
+    for (const LaunchRecord& l : device.launches())
+      j["launches"].push_back({{"op", l.op}, {"node", l.node}, {"kernel", l.kernel}, {"keys", l.keys}, {"bytes", l.bytes},
+                               {"flops", l.flops}, {"workspace", l.workspace}});
+    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows{{"op", "kernel", "bytes", "flops", "keys"}};
+  for (const LaunchRecord& l : device.launches()) {
+    std::string keys;
+    for (const std::string& k : l.keys) keys += (keys.empty() ? "" : "; ") + k;
+    rows.push_back({l.op, l.kernel, fmt::format("{}", l.bytes), fmt::format("{}", l.flops), keys});
+  }
+  fmt::print("{}{} launches, arena {}, lower bound {}{}\n", table(rows), device.launches().size(), human_bytes(r.arena_bytes),
+             human_bytes(r.lower_bound_bytes), r.complete ? "" : "; what follows depends on values");
+  return 0;
+}
+
 int run(const Options& o) {
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));
@@ -75,6 +105,7 @@ int run(const Options& o) {
   }
   const auto model = Model::load(o.model);
   progress.clear();
+  if (o.launches) return show_launches(*model, o);
   std::map<std::string, int> counts;
   count_ops(model->graph(), counts);
   std::string plan;
@@ -130,6 +161,7 @@ void add_inspect(CLI::App& app, Action& action) {
   cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json")->required();
   cmd->add_flag("--text", o->text, "list the graph, one node a line, after the load passes");
   cmd->add_flag("--plan", o->plan, "list the launches of the program for --shape, with their places in the arena");
+  cmd->add_flag("--launches", o->launches, "the launches on the null device for --shape: kernels, keys, bytes, flops; nothing runs");
   cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")->allow_extra_args(false);
   cmd->add_option("--save-json", o->save, "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
   cmd->add_flag("--json", o->json, "print for machines");

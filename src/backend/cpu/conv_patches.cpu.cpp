@@ -45,7 +45,7 @@ HWY_INLINE void copy_strided(const float* src, int64_t stride, int64_t n, float*
       hn::StoreU(even, d, dst + i);
     }
   }
-  for (; i < n; ++i) dst[i] = src[i * stride];
+  for (; i < n; ++i) dst[i] = one(src[i * stride]);
 }
 template <class T>
 HWY_INLINE void copy_strided(const T* src, int64_t stride, int64_t n, float* dst) {

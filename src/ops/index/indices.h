@@ -128,6 +128,7 @@ OpDecl scatter_op(std::string schema, InferFn infer, OracleFn oracle, SamplesFn 
     if (s.reduce != Reduce::assign) c.flops = numel(s.walk);
     return c;
   };
+  op.flags |= kInPlace;
   return op;
 }
 

@@ -41,6 +41,22 @@ TEST(Scatter, LeavesTheOperandsAlone) {
   EXPECT_FALSE(same_bits(out, self));
 }
 
+TEST(Scatter, GivesTheSameInPlace) {
+  const Tensor index = Tensor::of<int64_t>({4}, {2, 0, 2, 1}), src = randn({4}, 1);
+  const Call c = make_call(require_op("aten::scatter_add"), {randn({3}), val(0), index, src});
+  const Tensor wanted = run_call(c)[0], self = randn({3}).clone();
+  const Args args = known_args(c);
+  const Metas outputs = c.op->infer(args);
+  const Kernel& kernel = c.op->kernels[0];
+  std::vector<std::byte> room(static_cast<size_t>(kernel.workspace(args)));
+  const void* in[] = {self.raw(), index.raw(), src.raw()};
+  void* out[] = {self.raw_mutable()};
+  Team team(1);
+  kernel.bind(args, outputs)(nbx::Run{in, out, room.data(), team});
+  EXPECT_TRUE(c.op->has(kInPlace));
+  EXPECT_TRUE(same_bits(self, wanted));
+}
+
 TEST(Scatter, SumsInHalfTypesAreRoundedOnceAtTheEnd) {
   // 2048 + 1 is 2048 in float16; four ones together are not lost.
   const Tensor self = Tensor::full({1}, 2048, DType::float16), ones = Tensor::full({4}, 1, DType::float16);

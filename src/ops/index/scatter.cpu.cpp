@@ -331,7 +331,7 @@ Bound bind_scatter(const ScatterSpec& spec) {
     const std::byte* self = r.in<std::byte>(s.self);
     std::byte* out = r.out<std::byte>(0);
     std::byte* sums = acc == s.dtype ? out : r.workspace + plan->room.sums;
-    convert_all(r.team, s.dtype, self, acc, sums, s.numel);
+    if (self != sums) convert_all(r.team, s.dtype, self, acc, sums, s.numel);  // else it runs in place
 
     const std::byte* source = s.source < 0 ? s.constant.data() : r.in<std::byte>(s.source);
     const int64_t size = itemsize(acc), step = itemsize(s.dtype);
