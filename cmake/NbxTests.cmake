@@ -96,3 +96,5 @@ if(NBX_WITH_ONNX AND NOT NBX_SANITIZE AND TARGET nbx-golden AND EXISTS "${PROJEC
   set_tests_properties(onnx-node-cases PROPERTIES FIXTURES_SETUP onnx-node TIMEOUT 600)
   set_tests_properties(onnx-node PROPERTIES FIXTURES_REQUIRED onnx-node TIMEOUT 900)
 endif()
+
+include(NbxModelTests)

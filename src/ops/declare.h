@@ -11,7 +11,7 @@
 
 #include "backend/cpu/team.h"
 #include "base/check.h"
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 #include "ops/args.h"
 #include "ops/import.h"
 #include "ops/keys.h"

@@ -9,7 +9,7 @@
 #endif
 
 #include "backend/cpu/simd_math.h"
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nbx {

@@ -5,7 +5,7 @@
 #pragma once
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/team.h"
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 
 #include <nbx/dtype.h>
 

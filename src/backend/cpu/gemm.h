@@ -4,7 +4,7 @@
 // allocated after the team's scratch has grown to what the largest call needs (gemm_scratch_bytes a worker).
 #pragma once
 #include "backend/cpu/team.h"
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 
 #include <nbx/dtype.h>
 

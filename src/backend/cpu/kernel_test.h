@@ -2,7 +2,7 @@
 // What the tests of the CPU kernels share: operands of any dtype, a target for the test's duration, float64 formulas.
 #pragma once
 #include "backend/cpu/targets.h"
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 
 #include <gtest/gtest.h>
 #include <nbx/dtype.h>

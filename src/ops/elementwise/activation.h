@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>
 
-#include "ops/activation_spec.h"
+#include "backend/activation_spec.h"
 #include "ops/declare.h"
 
 namespace nbx {

@@ -10,8 +10,8 @@ namespace nbx {
 void centre_scale(const double* x, double* y, int64_t n, double mean, double scale, double shift) {
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + shift;
 }
-void centre_scale_weights(const double* x, double* y, int64_t n, double mean, double rstd, const double* w, const double* b) {
-  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * rstd * (w ? w[i] : 1) + (b ? b[i] : 0);
+void centre_scale_weights(const double* x, double* y, int64_t n, double mean, double rstd, double rest, const double* w, const double* b) {
+  for (int64_t i = 0; i < n; ++i) y[i] = ((x[i] - mean) * rstd - rest) * (w ? w[i] : 1) + (b ? b[i] : 0);
 }
 void affine_columns(const double* x, double* y, int64_t n, const double* mean, const double* scale, const double* shift) {
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * scale[i] + shift[i];
@@ -22,7 +22,7 @@ namespace {
 double folded(Fold kind, const float* x, int64_t n, double p) { return fold_row(kind, x, n, static_cast<float>(p)); }
 double folded(Fold kind, const double* x, int64_t n, double p) {
   double t = 0;
-  for (int64_t i = 0; i < n; ++i) t += kind == Fold::sum ? x[i] : kind == Fold::square ? x[i] * x[i] : (x[i] - p) * (x[i] - p);
+  for (int64_t i = 0; i < n; ++i) t += kind == Fold::sum ? x[i] : kind == Fold::square ? x[i] * x[i] : kind == Fold::centred ? x[i] - p : (x[i] - p) * (x[i] - p);
   return t;
 }
 
@@ -41,11 +41,14 @@ double over_row(const Source<A>& source, const void* x, int64_t offset, int64_t 
 
 template <class A>
 Moments row_moments(const Source<A>& source, const void* x, int64_t offset, int64_t n) {
+  const double count = static_cast<double>(n);
+  // The first mean carries float32 rounding of the sum; what it is off by follows from the deviations, which are small.
+  const A around = static_cast<A>(over_row(source, x, offset, n, Fold::sum, 0) / count);
+  const double off = over_row(source, x, offset, n, Fold::centred, around) / count;
   Moments m;
-  m.mean = over_row(source, x, offset, n, Fold::sum, 0) / static_cast<double>(n);
-  const double off = m.mean - static_cast<double>(static_cast<A>(m.mean));
-  const double squares = over_row(source, x, offset, n, Fold::centred_square, m.mean) / static_cast<double>(n) - off * off;
-  m.variance = squares < 0 ? 0 : squares;
+  m.mean = around + off;
+  const double variance = over_row(source, x, offset, n, Fold::centred_square, around) / count - off * off;
+  m.variance = variance < 0 ? 0 : variance;  // a NaN stays
   return m;
 }
 template <class A>

@@ -82,6 +82,7 @@ Total<A> term(Fold kind, A v, Total<A> p, double q) {
       case Fold::absmin: return std::fabs(x);
       case Fold::square: return x * x;
       case Fold::nonzero: return x != 0;
+      case Fold::centred: return x - p;
       case Fold::centred_square: return (x - p) * (x - p);
       case Fold::exp_shifted: return std::exp(x - p);
       case Fold::power: return std::pow(std::fabs(x), q);
@@ -120,6 +121,20 @@ double fold_block(Fold kind, const double* x, int64_t n, double p, double q) { r
 int64_t fold_block(Fold kind, const int64_t* x, int64_t n, int64_t p, double q) { return fold_plain<int64_t>(kind, x, n, p, q); }
 uint64_t fold_block(Fold kind, const uint64_t* x, int64_t n, uint64_t p, double q) { return fold_plain<uint64_t>(kind, x, n, p, q); }
 
+// A float32 sum can overflow on its way to a result that does not, or that is finite only before its root is taken: then it is
+// taken again in double. True infinities come out the same.
+bool may_overflow(Fold kind) { return kind == Fold::sum || kind == Fold::abs || kind == Fold::square || kind == Fold::centred_square; }
+double fold_in_double(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t base, int64_t begin, int64_t end,
+                      double p) {
+  double total = 0;
+  for (int64_t t = begin; t < end; ++t) {
+    float v;
+    source.copy(x, base + r.reduced.offset(t), 1, 1, &v);
+    total += term<double>(kind, v, p, 0);
+  }
+  return total;
+}
+
 template <class A>
 Total<A> fold_one(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t base, int64_t begin,
                   int64_t end, Total<A> p) {
@@ -132,6 +147,8 @@ Total<A> fold_one(const Reducing& r, const Source<A>& source, const void* x, Fol
     total = joined<A>(kind, total, fold_block(kind, block, n, p, q));
     t += n;
   }
+  if constexpr (std::is_same_v<A, float>)
+    if (!std::isfinite(total) && may_overflow(kind)) return fold_in_double(r, source, x, kind, base, begin, end, p);
   return total;
 }
 
@@ -167,6 +184,9 @@ void fold_side_by_side(const Reducing& r, const Source<A>& source, const void* x
         for (int64_t i = 0; i < n; ++i) totals[i] = joined<A>(kind, totals[i], acc[i]);
       }
     }
+    if (may_overflow(kind))
+      for (int64_t i = 0; i < n; ++i)
+        if (!std::isfinite(totals[i])) totals[i] = fold_in_double(r, source, x, kind, base + i, begin, end, p ? p[i] : 0);
   }
 }
 

@@ -30,6 +30,7 @@ HWY_INLINE VF map(F d, VF v, VF p) {
   if constexpr (kind == Fold::abs || kind == Fold::absmax || kind == Fold::absmin) return hn::Abs(v);
   if constexpr (kind == Fold::square) return hn::Mul(v, v);
   if constexpr (kind == Fold::nonzero) return hn::IfThenElse(hn::Eq(v, hn::Zero(d)), hn::Zero(d), hn::Set(d, 1.0f));
+  if constexpr (kind == Fold::centred) return hn::Sub(v, p);
   if constexpr (kind == Fold::centred_square) {
     const auto c = hn::Sub(v, p);
     return hn::Mul(c, c);
@@ -84,6 +85,7 @@ float row_of(Fold kind, const float* x, size_t n, float p) {
     case Fold::abs: return row<Fold::abs>(x, n, p, 0);
     case Fold::square: return row<Fold::square>(x, n, p, 0);
     case Fold::nonzero: return row<Fold::nonzero>(x, n, p, 0);
+    case Fold::centred: return row<Fold::centred>(x, n, p, 0);
     case Fold::centred_square: return row<Fold::centred_square>(x, n, p, 0);
     case Fold::exp_shifted: return row<Fold::exp_shifted>(x, n, p, 0);
     case Fold::max: return row<Fold::max>(x, n, p, -inf);
@@ -101,6 +103,7 @@ void columns_of(Fold kind, float* acc, const float* x, size_t n, const float* p)
     case Fold::abs: return columns<Fold::abs>(acc, x, n, p);
     case Fold::square: return columns<Fold::square>(acc, x, n, p);
     case Fold::nonzero: return columns<Fold::nonzero>(acc, x, n, p);
+    case Fold::centred: return columns<Fold::centred>(acc, x, n, p);
     case Fold::centred_square: return columns<Fold::centred_square>(acc, x, n, p);
     case Fold::exp_shifted: return columns<Fold::exp_shifted>(acc, x, n, p);
     case Fold::max: return columns<Fold::max>(acc, x, n, p);

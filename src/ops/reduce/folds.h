@@ -8,12 +8,12 @@ namespace nbx {
 
 enum class Fold : uint8_t {
   sum, nansum, abs, square, nonzero,  // sums of x, x without NaN, |x|, x^2, x != 0
-  centred_square, exp_shifted,        // sums of (x - p)^2, e^(x - p)
+  centred, centred_square, exp_shifted,  // sums of x - p, (x - p)^2, e^(x - p)
   prod, power,                        // product; sum of |x|^q
   max, min, absmax, absmin,           // a NaN wins
 };
 
-// Of x[0..n). `p` is used by the two shifted ones, q by power.
+// Of x[0..n). `p` is used by the shifted ones, q by power.
 double fold_row(Fold kind, const float* x, int64_t n, float p = 0, double q = 0);
 // acc[i] = acc[i] + f(x[i]) for every kind but prod and power; `p` one an element.
 void fold_columns(Fold kind, float* acc, const float* x, int64_t n, const float* p = nullptr);

@@ -4,6 +4,9 @@
 
 #include "ops/activation_text.h"
 #include "ops/conv/problem.h"
+#ifdef NBX_HAVE_ONEDNN
+#include "ops/conv/conv_onednn.h"
+#endif
 
 namespace nbx::decls {
 
@@ -141,6 +144,10 @@ struct Parts {
   static int64_t workspace(const Args& a) { return conv_fast_workspace(problem(a)); }
   static Bound bind_fast(const Args& a, const Metas&) { return bind_conv_fast(problem(a), a.packs()); }
   static Bound bind_plain(const Args& a, const Metas&) { return bind_conv_plain(problem(a)); }
+#ifdef NBX_HAVE_ONEDNN
+  static Serves serves_onednn(const Args& a) { return onednn_serves(problem(a)); }
+  static Bound bind_onednn(const Args& a, const Metas&) { return nbx::bind_onednn(problem(a)); }
+#endif
   static std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
     return {conv_oracle(problem(a), operands)};
   }
@@ -157,6 +164,10 @@ OpDecl declare(const std::string& schema, SamplesFn samples, const char* source)
   d.kernels = {cpu("direct", P::bind_fast), cpu("plain", P::bind_plain)};
   d.kernels[0].serves = P::serves;
   d.kernels[0].workspace = P::workspace;
+#ifdef NBX_HAVE_ONEDNN
+  d.kernels.push_back(cpu("onednn", P::bind_onednn));
+  d.kernels.back().serves = P::serves_onednn;
+#endif
   d.oracle = P::oracle;
   d.samples = samples;
   d.tolerance = {{0, 1e-30, 2e-6}, {0, 1e-30, 1.2e-3}, {0, 1e-30, 9e-3}, {0, 1e-300, 1e-13}};

@@ -148,7 +148,8 @@ void import_cast(Importing& node) {
   const auto type = onnx_dtype(node.integer("to"));
   if (!type) node.unsupported("Cast to TensorProto data type " + std::to_string(node.integer("to")));
   const DType to = *type;
-  const bool saturates = limit_of(to).has_value() && node.integer("saturate", 1) != 0;
+  const bool saturate = node.integer("saturate", 1) != 0;  // says something for float8 only
+  const bool saturates = saturate && limit_of(to).has_value();
   node.output(0, node.emit(saturates ? "custom::cast_saturate" : "aten::to.dtype", {node.input(0), to}));
 }
 void import_cast_like(Importing& node) {

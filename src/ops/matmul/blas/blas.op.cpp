@@ -5,6 +5,9 @@
 
 #include "ops/activation_text.h"
 #include "ops/matmul/product.h"
+#ifdef NBX_HAVE_ONEDNN
+#include "ops/matmul/product_onednn.h"
+#endif
 
 namespace nbx::decls {
 
@@ -243,6 +246,10 @@ struct Parts {
   }
   static Bound bind_gemm(const Args& a, const Metas&) { return nbx::bind_gemm(made(a).p, a.packs()); }
   static Bound bind_plain(const Args& a, const Metas&) { return nbx::bind_plain(made(a).p); }
+#ifdef NBX_HAVE_ONEDNN
+  static Serves serves_onednn(const Args& a) { return onednn_serves(made(a).p); }
+  static Bound bind_onednn(const Args& a, const Metas&) { return nbx::bind_onednn(made(a).p); }
+#endif
   static std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
     const Form f = made(a);
     Tensor t = product_oracle(f.p, operands);
@@ -260,6 +267,10 @@ OpDecl declare(const char* schema, SamplesFn samples, const char* source) {
   d.keys = shape_keys;
   d.kernels = {cpu("gemm", P::bind_gemm, true), cpu("plain", P::bind_plain, true)};
   d.kernels[0].serves = P::serves_gemm;
+#ifdef NBX_HAVE_ONEDNN
+  d.kernels.push_back(cpu("onednn", P::bind_onednn, true));
+  d.kernels.back().serves = P::serves_onednn;
+#endif
   d.oracle = P::oracle;
   d.samples = samples;
   d.tolerance = {{0, 1e-30, 2e-6}, {0, 1e-30, 1e-3}, {0, 1e-30, 8e-3}, {0, 1e-300, 1e-13}};

@@ -116,15 +116,16 @@ struct Job {
     if (s.rms) m.variance = row_mean_square(source, x, base, s.n);
     else m = row_moments(source, x, base, s.n);
     const double rstd = 1 / std::sqrt(m.variance + s.eps);
+    const A mean = static_cast<A>(m.mean), rest = static_cast<A>((m.mean - static_cast<double>(mean)) * rstd);
     if (s.saves) {
-      const A mean = static_cast<A>(m.mean), scale = static_cast<A>(rstd);
+      const A scale = static_cast<A>(rstd);
       saved.write(&mean, 1, run.outputs[1], r);
       saved.write(&scale, 1, run.outputs[2], r);
     }
     for (int64_t i = 0; i < s.n; i += kBlock) {
       const int64_t n = std::min(kBlock, s.n - i);
       A* y = sink.place(run.outputs[0], base + i, out);
-      centre_scale_weights(source.read(x, base + i, 1, n, in), y, n, static_cast<A>(m.mean), static_cast<A>(rstd), w ? w + i : nullptr,
+      centre_scale_weights(source.read(x, base + i, 1, n, in), y, n, mean, static_cast<A>(rstd), rest, w ? w + i : nullptr,
                            b ? b + i : nullptr);
       if (s.saturates)
         for (int64_t j = 0; j < n; ++j)

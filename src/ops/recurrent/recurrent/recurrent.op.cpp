@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and plain RNN layers in ONNX's shapes (gate orders i o f c and z r h).
 #include "ops/recurrent/problem.h"
+#ifdef NBX_HAVE_ONEDNN
+#include "ops/recurrent/recurrent_onednn.h"
+#endif
 
 namespace nbx::decls {
 
@@ -94,6 +97,10 @@ struct Parts {
   static int64_t workspace(const Args& a) { return fast_workspace(problem<kind>(a)); }
   static Bound fast(const Args& a, const Metas&) { return bind_fast(problem<kind>(a), a.packs()); }
   static Bound plain(const Args& a, const Metas&) { return bind_plain(problem<kind>(a)); }
+#ifdef NBX_HAVE_ONEDNN
+  static Serves serves_onednn(const Args& a) { return onednn_serves(problem<kind>(a)); }
+  static Bound bind_onednn(const Args& a, const Metas&) { return nbx::bind_onednn(problem<kind>(a)); }
+#endif
   static std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
     return recurrent_float64(problem<kind>(a), operands);
   }
@@ -110,6 +117,12 @@ OpDecl declare(const char* schema, SamplesFn samples, const char* source) {
   d.kernels = {cpu("steps", P::fast), cpu("plain", P::plain)};
   d.kernels[0].serves = P::serves;
   d.kernels[0].workspace = P::workspace;
+#ifdef NBX_HAVE_ONEDNN
+  if (kind != RecurrentKind::rnn) {
+    d.kernels.push_back(cpu("onednn", P::bind_onednn));
+    d.kernels.back().serves = P::serves_onednn;
+  }
+#endif
   d.oracle = P::oracle;
   d.samples = samples;
   d.tolerance = {{0, 1e-30, 4e-6}, {0, 1e-30, 2e-3}, {0, 1e-30, 1.6e-2}, {0, 1e-300, 1e-12}};

@@ -20,6 +20,7 @@ double total(Fold kind, const std::vector<double>& v, double shift, double q) {
       case Fold::abs: t += std::fabs(x); break;
       case Fold::square: t += x * x; break;
       case Fold::nonzero: t += x != 0; break;
+      case Fold::centred: t += x - shift; break;
       case Fold::centred_square: t += (x - shift) * (x - shift); break;
       case Fold::exp_shifted: t += std::exp(x - shift); break;
       case Fold::prod: t *= x; break;
@@ -106,7 +107,7 @@ std::vector<Tensor> reduction_oracle(const Args& a, const std::vector<Tensor>& o
       t = total(s.passes.second, v, shift, 0);
     }
     out.push_back(finished(s, t, shift, n));
-    means.push_back(shift);
+    means.push_back(std::isinf(shift) && n > 1 ? NAN : shift);  // as ATen's running mean
   }
   std::vector<Tensor> results = {Tensor::of<double>(shape, std::span<const double>(out))};
   if (!is_floating(s.out)) results[0] = results[0].to(s.out);

@@ -140,6 +140,7 @@ void spread_dim_samples(SampleSink& s) {
   s.add({strided(randn({30, 41})), none});
 }
 void spread_correction_samples(SampleSink& s) {
+  s.add_as_is({Tensor::of<float>({2, 2}, {3e38f, -2e38f, 1e30f, 2e30f}), ints({1})}, {{"correction", val(0)}});  // squares leave float32
   s.add({around(100), ints({1})}, {{"correction", val(0)}});
   s.add({around(0), ints({0})}, {{"correction", val(2.5)}, {"keepdim", val(true)}});
   s.add({randn({3, 1}), ints({1})}, {{"correction", val(1)}});

@@ -204,7 +204,12 @@ struct Job {
                      [&](int64_t first, int64_t n, Total<A>* totals, Total<A>* shifts) {
                        finish(totals, shifts, n);
                        sink.write(totals, n, run.outputs[0], first);
-                       if (spec.wants_mean) mean_sink.write(shifts, n, run.outputs[1], first);
+                       if (!spec.wants_mean) return;
+                       // ATen's running mean meets inf - inf.
+                       if (loops.terms > 1)
+                         for (int64_t i = 0; i < n; ++i)
+                           if (std::isinf(static_cast<double>(shifts[i]))) shifts[i] = std::numeric_limits<Total<A>>::quiet_NaN();
+                       mean_sink.write(shifts, n, run.outputs[1], first);
                      });
   }
 };

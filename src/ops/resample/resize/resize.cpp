@@ -75,15 +75,21 @@ struct Weighted {
   std::vector<Pass<A>> passes;
   Source<A> source;
   Sink<A> sink;
-  bool rounds;  // integers: to nearest, within the dtype
+  bool rounds;       // integers: to nearest, within the dtype
+  bool rounds_each;  // after every pass, half up
   double low, high;
   A extrapolation;
   int64_t input_elements, largest;  // of the intermediates
 
   void store(A* values, int64_t n, void* y, int64_t at) const {
-    if (rounds)
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<A>(std::clamp(std::nearbyint(static_cast<double>(values[i])), low, high));
+    if (rounds) round(values, n);
     sink.write(values, n, y, at);
+  }
+  void round(A* values, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const double v = values[i], whole = rounds_each ? std::floor(v + 0.5) : std::nearbyint(v);
+      values[i] = static_cast<A>(std::clamp(whole, low, high));
+    }
   }
 
   // y: the next intermediate, or null: the result.
@@ -110,6 +116,7 @@ struct Weighted {
           for (int64_t i = 0; i < n; ++i)
             if (a.outside[static_cast<size_t>(first + i)]) to[i] = extrapolation;
         if (!y) store(to, n, result, at);
+        else if (rounds_each) round(to, n);
       }
     }
   }
@@ -138,6 +145,7 @@ struct Weighted {
             for (int64_t j = 0; j < n; ++j) to[j] += place(k)[j] * w[k];
         }
         if (!y) store(to, n, result, at);
+        else if (rounds_each) round(to, n);
       }
     }
   }
@@ -182,6 +190,7 @@ std::vector<Pass<A>> passes_of(const ResizeSpec& s, const Shape& in, int64_t* la
   for (size_t d = 0; d < s.axes.size(); ++d)
     if (!s.axes[d].index.empty()) order.push_back(d);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (s.rounds_each) return a > b;
     return s.axes[a].out * s.axes[b].in < s.axes[b].out * s.axes[a].in || (s.axes[a].out * s.axes[b].in == s.axes[b].out * s.axes[a].in && a > b);
   });
   std::vector<Pass<A>> passes;
@@ -238,7 +247,7 @@ Bound bind_resize(const Args& a, const Metas& outputs) {
     const double high = x.dtype == DType::bool_ ? 1 : std::ldexp(1.0, sign ? bits - 1 : bits) - 1;
     int64_t largest = 0;
     auto passes = passes_of<A>(s, x.shape, &largest);
-    return Weighted<A>{std::move(passes), Source<A>(x.dtype), Sink<A>(outputs[0].dtype), whole, sign ? -high - 1 : 0, high,
+    return Weighted<A>{std::move(passes), Source<A>(x.dtype), Sink<A>(outputs[0].dtype), whole, s.rounds_each, sign ? -high - 1 : 0, high,
                        static_cast<A>(s.extrapolation), x.numel(), align_up(largest, 16), itemsize(x.dtype)};
   });
 }

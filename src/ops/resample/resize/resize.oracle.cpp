@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracle walks output elements and sums over all taps of all dims; the tables it reads are proven by resize.test.cpp.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/resample/resize/resize.h"
@@ -11,7 +12,7 @@ std::vector<Tensor> resize_oracle(const Args& a, const std::vector<Tensor>& oper
   const Tensor& in = operands[0];
   auto x = in.to_doubles();
   Shape now = in.shape();
-  for (size_t d = 0; d < s.axes.size(); ++d) {
+  for (size_t d = s.axes.size(); d-- > 0;) {
     const ResizeAxis& axis = s.axes[d];
     if (axis.index.empty()) continue;
     int64_t outer = 1, inner = 1;
@@ -26,6 +27,7 @@ std::vector<Tensor> resize_oracle(const Args& a, const std::vector<Tensor>& oper
             const auto tap = static_cast<size_t>(i * axis.taps + k);
             sum += (axis.weight.empty() ? 1 : axis.weight[tap]) * x[static_cast<size_t>((o * axis.in + axis.index[tap]) * inner + j)];
           }
+          if (s.rounds_each) sum = std::clamp(std::floor(sum + 0.5), 0.0, 255.0);
           if (!axis.outside.empty() && axis.outside[static_cast<size_t>(i)]) sum = s.extrapolation;
           y[static_cast<size_t>((o * axis.out + i) * inner + j)] = sum;
         }

@@ -53,6 +53,7 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
 
   ResizeSpec s;
   s.moves = nearest;
+  s.rounds_each = x.dtype == DType::uint8;
   s.out = x.shape;
   s.axes.resize(x.shape.size());
   for (size_t i = 0; i < spatial; ++i) {
