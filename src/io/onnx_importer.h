@@ -62,6 +62,8 @@ class OnnxImporter {
   const Tensor* constant(const Graph& graph, int tensor) const;
   void set_constant(const Graph& graph, int tensor, Tensor value) { folded_[{&graph, tensor}] = std::move(value); }
 
+  int64_t next_draw() { return draws_++; }
+
   void unsupported(const std::string& op, const std::string& node, const std::string& what);
   // Reads a tensor; a dtype that nbx lacks is recorded, and an undefined tensor returned.
   Tensor tensor(const onnx::TensorProto& proto, const std::string& what);
@@ -102,6 +104,7 @@ class OnnxImporter {
   std::map<std::pair<const Graph*, int>, Tensor> folded_;
   std::map<const void*, Tensor> shared_;  // constants of functions: read once, however often they are called
   std::map<std::string, std::vector<std::string>> unsupported_;  // what → nodes
+  int64_t draws_ = 0;    // random nodes so far
   int64_t count_ = 0;    // nodes so far, inlined ones included
   int64_t inlined_ = 0;  // bytes of the inlined ones
 };

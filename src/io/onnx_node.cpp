@@ -93,6 +93,8 @@ class NodeImport final : public Importing {
   std::vector<TensorRef> emit_all(const std::string& op, std::vector<Value> args,
                                   std::vector<std::pair<std::string, Value>> keywords) override {
     const OpDecl& decl = require_op(op);
+    // Random nodes are numbered through the file: each has a stream of its own.
+    if (decl.has(kRandom) && decl.parsed.find("draw") >= 0) keywords.emplace_back("draw", importer_.next_draw());
     const std::vector<int> ids = scope_.graph->add_node(decl, std::move(args), std::move(keywords), outputs(), label_);
     infer(scope_.graph->nodes.back());
     std::vector<TensorRef> out;

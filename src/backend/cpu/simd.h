@@ -135,7 +135,7 @@ HWY_INLINE void store(D, V<D> v, bfloat16_t* p) {
   hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, out)), d16, reinterpret_cast<uint16_t*>(p));
 }
 template <class D>
-HWY_INLINE void store(D d, V<D> v, float16_t* p) {
+HWY_INLINE void store([[maybe_unused]] D d, V<D> v, float16_t* p) {
   static_assert(std::is_same_v<hn::TFromD<D>, float>);
 #if NBX_SIMD_HAS_F16
   const hn::Rebind<uint16_t, D> d16;

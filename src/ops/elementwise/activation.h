@@ -8,8 +8,9 @@
 
 namespace nbx {
 
-// nullopt when there is no such activation, or a number of it is not known yet. relu, relu6, hardtanh, clamp (numbers or
-// known 0-d tensors, both or one bound), sigmoid, silu, gelu, hardsigmoid, custom::hard_sigmoid, hardswish, tanh, leaky_relu.
+// nullopt when there is no such activation, or a number of it is not known yet. relu, relu6, hardtanh, clamp (numbers
+// or known 0-d tensors, both or one bound), sigmoid, silu, gelu, hardsigmoid, custom::hard_sigmoid, hardswish, tanh,
+// leaky_relu.
 std::optional<ActivationSpec> as_activation(const OpDecl& op, const Args& args);
 
 }  // namespace nbx

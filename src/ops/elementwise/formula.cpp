@@ -68,7 +68,8 @@ Types types_of(const Formula& f, const Args& args) {
     if (!is_none(args.value(param))) operands.push_back(promoted(args, param));
   const RuleResult r = op_dtypes(f.rule_of ? f.rule_of(args) : f.rule, operands);
   require(!is_complex(r.common) && !is_complex(r.result), Code::unsupported,
-          "{}: complex operands ({}) are not supported yet; pass real tensors", args.schema().full_name(), describe(operands));
+          "{}: complex operands ({}) are not supported yet; pass real tensors", args.schema().full_name(),
+          describe(operands));
   const bool raised = is_integral(r.common, true) && is_floating(r.result);
   return {r.common, raised ? r.result : r.common, r.result};
 }
@@ -112,8 +113,10 @@ Val lower(const Formula& f, Builder& b, const Args& args, const std::vector<Val>
   const Lane lane = l.lane();
   Fn function;
   if (lane == Lane::f32 || lane == Lane::f64) {
-    if (f.math) function = fn(*f.math, lane);
-    else if (f.real) function = fn(*f.real, lane);
+    if (f.math)
+      function = fn(*f.math, lane);
+    else if (f.real)
+      function = fn(*f.real, lane);
   } else if (lane == Lane::b8) {
     if (f.boolean) function = fn(*f.boolean);
   } else if (f.whole) {
@@ -123,9 +126,12 @@ Val lower(const Formula& f, Builder& b, const Args& args, const std::vector<Val>
           args.schema().full_name(), name(types.compute));
   const std::vector<const char*>& o = f.operands;
   switch (o.size()) {
-    case 1: return b.step(function, types.result, {l.operand(o[0])}, l.params());
-    case 2: return b.step(function, types.result, {l.operand(o[0]), l.operand(o[1])}, l.params());
-    default: return b.step(function, types.result, {l.operand(o[0]), l.operand(o[1]), l.operand(o[2])}, l.params());
+    case 1:
+      return b.step(function, types.result, {l.operand(o[0])}, l.params());
+    case 2:
+      return b.step(function, types.result, {l.operand(o[0]), l.operand(o[1])}, l.params());
+    default:
+      return b.step(function, types.result, {l.operand(o[0]), l.operand(o[1]), l.operand(o[2])}, l.params());
   }
 }
 
@@ -153,10 +159,14 @@ Bound bind_pointwise(const Args& args, const Metas& outputs) {
 
 double rounded_to(double value, DType dtype) {
   switch (dtype) {
-    case DType::float32: return static_cast<float>(value);
-    case DType::float16: return to_float(to_float16(value));
-    case DType::bfloat16: return to_float(to_bfloat16(value));
-    default: return value;
+    case DType::float32:
+      return static_cast<float>(value);
+    case DType::float16:
+      return to_float(to_float16(value));
+    case DType::bfloat16:
+      return to_float(to_bfloat16(value));
+    default:
+      return value;
   }
 }
 
@@ -192,8 +202,10 @@ std::vector<Tensor> oracle_pointwise(const Args& args, const std::vector<Tensor>
     for (int64_t i = 0; i < n; ++i) {
       for (size_t k = 0; k < count; ++k) row[k] = x[k][static_cast<size_t>(i)];
       const double y = f.f64(row.data(), p.data());
-      if (types.result == DType::bool_) out.mutable_data<bool>()[i] = y != 0;
-      else out.mutable_data<double>()[i] = y;
+      if (types.result == DType::bool_)
+        out.mutable_data<bool>()[i] = y != 0;
+      else
+        out.mutable_data<double>()[i] = y;
     }
     return {out};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise ops as a table: one row an op. From a row come the declaration's infer, kernel, oracle and its place in fused
-// chains; a folder's X.op.cpp is its rows.
+// Pointwise ops as a table: one row an op. From a row come the declaration's infer, kernel, oracle and its place in
+// fused chains; a folder's X.op.cpp is its rows.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ namespace nbx::pointwise {
 
 struct Formula;
 
-// The types of a call: the operands' common type, the type it is computed in (float32 for an integer operand of exp) and
-// the result's.
+// The types of a call: the operands' common type, the type it is computed in (float32 for an integer operand of exp)
+// and the result's.
 struct Types {
   DType common, compute, result;
 };
@@ -51,7 +51,7 @@ struct Formula {
   std::optional<Bool> boolean = {};
   std::vector<const char*> scalars = {};  // parameters that become Params, in order
   Val (*lower)(const Lowering&) = nullptr;
-  bool round_numbers = false;             // numbers are rounded to a half operand's type (comparisons)
+  bool round_numbers = false;  // numbers are rounded to a half operand's type (comparisons)
 
   void (*check)(const Args&) = nullptr;   // further errors
   Metas (*infer)(const Args&) = nullptr;  // instead of "broadcast the operands, apply the rule"
@@ -59,14 +59,14 @@ struct Formula {
   // The oracle's formula on the operands in order and the scalars: in double, and in exact integers (bool as 0 and 1).
   double (*f64)(const double* x, const double* p) = nullptr;
   int64_t (*i64)(const int64_t* x, const int64_t* p) = nullptr;
-  OracleFn oracle = nullptr;              // instead
+  OracleFn oracle = nullptr;  // instead
 
   SamplesFn samples = nullptr;
   Tolerances tolerance = ulps(4);
   std::vector<OnnxImport> imports = {};
   std::vector<std::string> aliases = {};
   const char* source = "ATen";
-  bool pointwise = true;                  // may join a fused chain
+  bool pointwise = true;  // may join a fused chain
 };
 
 // The declarations of a table. The rows live for ever and are found by their op's full name.

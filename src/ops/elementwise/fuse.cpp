@@ -75,12 +75,14 @@ class Parser {
   Chain parse() {
     for (;;) {
       if (take("return")) {
-        do chain_.results.push_back(call_index()); while (take(","));
+        do chain_.results.push_back(call_index());
+        while (take(","));
         space();
         if (at_ != text_.size()) wrong("the end");
         return std::move(chain_);
       }
-      if (!take(fmt::format("v{}", chain_.calls.size())) || !take("=")) wrong(fmt::format("'v{} =' or 'return'", chain_.calls.size()));
+      if (!take(fmt::format("v{}", chain_.calls.size())) || !take("="))
+        wrong(fmt::format("'v{} =' or 'return'", chain_.calls.size()));
       call();
       if (!take(";")) wrong("';'");
     }
@@ -102,7 +104,8 @@ class Parser {
   std::string word(const char* what) {
     space();
     const size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || std::string_view("_.:+-").find(text_[at_]) != std::string_view::npos))
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                  std::string_view("_.:+-").find(text_[at_]) != std::string_view::npos))
       ++at_;
     if (at_ == from) wrong(what);
     return std::string(text_.substr(from, at_ - from));
@@ -139,10 +142,12 @@ class Parser {
       return TensorRef{chain_.inputs + integer(static_cast<int>(chain_.calls.size()))};
     }
     int64_t i = 0;
-    if (const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), i); error == std::errc() && end == w.data() + w.size())
+    if (const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), i);
+        error == std::errc() && end == w.data() + w.size())
       return i;
     double d = 0;
-    if (const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), d); error == std::errc() && end == w.data() + w.size())
+    if (const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), d);
+        error == std::errc() && end == w.data() + w.size())
       return d;
     return parse_dtype(w);
   }
@@ -151,7 +156,8 @@ class Parser {
     const std::string op_name = word("an op");
     const OpDecl& op = require_op(op_name);
     const Formula* formula = find_formula(op.parsed.full_name());
-    require(formula && formula->pointwise, Code::unsupported, "custom::pointwise: {} is no pointwise op: {}", op_name, text_);
+    require(formula && formula->pointwise, Code::unsupported, "custom::pointwise: {} is no pointwise op: {}", op_name,
+            text_);
     if (!take("(")) wrong("'('");
     std::vector<Value> positional;
     std::vector<std::pair<std::string, Value>> keywords;
@@ -169,8 +175,10 @@ class Parser {
         }
         at_ = from;
       }
-      if (keyword.empty()) positional.push_back(value());
-      else keywords.emplace_back(keyword, value());
+      if (keyword.empty())
+        positional.push_back(value());
+      else
+        keywords.emplace_back(keyword, value());
     }
     chain_.calls.push_back({&op, bind_values(op.parsed, std::move(positional), std::move(keywords))});
   }
@@ -264,9 +272,12 @@ std::optional<Fused> fuse(std::span<const ChainStep> steps, std::span<const int>
       const Meta& m = s.args->operands()[at];
       if (m.weak) {
         if (!m.known.defined()) return std::nullopt;
-        if (m.dtype == DType::bool_) v = m.known.item_int() != 0;
-        else if (is_integral(m.dtype)) v = m.known.item_int();
-        else v = m.known.item();
+        if (m.dtype == DType::bool_)
+          v = m.known.item_int() != 0;
+        else if (is_integral(m.dtype))
+          v = m.known.item_int();
+        else
+          v = m.known.item();
         continue;
       }
       const auto step = made.find(s.in[at]);

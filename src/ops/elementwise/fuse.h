@@ -33,8 +33,9 @@ struct Fused {
 bool can_join(const OpDecl& op, const Args& args);
 
 // The chain as one call. `steps` in topological order; `results`: the tensors (outs of steps) that are read outside.
-// nullopt when a step cannot join, or too many values would be alive at once. The caller sees to it that each result has the
-// shape that all inputs broadcast to (custom::pointwise refuses others), and that a step read by nobody is left out.
+// nullopt when a step cannot join, or too many values would be alive at once. The caller sees to it that each result
+// has the shape that all inputs broadcast to (custom::pointwise refuses others), and that a step read by nobody is left
+// out.
 std::optional<Fused> fuse(std::span<const ChainStep> steps, std::span<const int> results);
 
 namespace pointwise {

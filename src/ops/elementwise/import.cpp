@@ -16,14 +16,23 @@ void import_unary(Importing& node) {
 }
 
 void import_binary(Importing& node) {
-  static const std::map<std::string, std::string> ops = {
-      {"Add", "aten::add.Tensor"}, {"Sub", "aten::sub.Tensor"}, {"Mul", "aten::mul.Tensor"},
-      {"And", "aten::logical_and"}, {"Or", "aten::logical_or"}, {"Xor", "aten::logical_xor"},
-      {"Equal", "aten::eq.Tensor"}, {"Less", "aten::lt.Tensor"}, {"LessOrEqual", "aten::le.Tensor"},
-      {"Greater", "aten::gt.Tensor"}, {"GreaterOrEqual", "aten::ge.Tensor"},
-      {"BitwiseAnd", "aten::bitwise_and.Tensor"}, {"BitwiseOr", "aten::bitwise_or.Tensor"},
-      {"BitwiseXor", "aten::bitwise_xor.Tensor"},
-      {"Div", "custom::onnx_div"}, {"Pow", "custom::onnx_pow"}, {"PRelu", "custom::prelu_broadcast"}};
+  static const std::map<std::string, std::string> ops = {{"Add", "aten::add.Tensor"},
+                                                         {"Sub", "aten::sub.Tensor"},
+                                                         {"Mul", "aten::mul.Tensor"},
+                                                         {"And", "aten::logical_and"},
+                                                         {"Or", "aten::logical_or"},
+                                                         {"Xor", "aten::logical_xor"},
+                                                         {"Equal", "aten::eq.Tensor"},
+                                                         {"Less", "aten::lt.Tensor"},
+                                                         {"LessOrEqual", "aten::le.Tensor"},
+                                                         {"Greater", "aten::gt.Tensor"},
+                                                         {"GreaterOrEqual", "aten::ge.Tensor"},
+                                                         {"BitwiseAnd", "aten::bitwise_and.Tensor"},
+                                                         {"BitwiseOr", "aten::bitwise_or.Tensor"},
+                                                         {"BitwiseXor", "aten::bitwise_xor.Tensor"},
+                                                         {"Div", "custom::onnx_div"},
+                                                         {"Pow", "custom::onnx_pow"},
+                                                         {"PRelu", "custom::prelu_broadcast"}};
   node.output(0, node.emit(ops.at(node.op_type()), {node.input(0), node.input(1)}));
 }
 
@@ -32,8 +41,10 @@ void import_variadic(Importing& node) {
       {"Sum", "aten::add.Tensor"}, {"Mean", "aten::add.Tensor"}, {"Max", "aten::maximum"}, {"Min", "aten::minimum"}};
   TensorRef all = node.input(0);
   for (int i = 1; i < node.inputs(); ++i) all = node.emit(ops.at(node.op_type()), {all, node.input(i)});
-  if (node.op_type() == "Mean") all = node.emit("aten::div.Tensor", {all, static_cast<double>(node.inputs())});
-  else if (node.inputs() == 1) all = node.emit("aten::alias", {all});
+  if (node.op_type() == "Mean")
+    all = node.emit("aten::div.Tensor", {all, static_cast<double>(node.inputs())});
+  else if (node.inputs() == 1)
+    all = node.emit("aten::alias", {all});
   node.output(0, all);
 }
 

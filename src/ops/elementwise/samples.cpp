@@ -31,8 +31,10 @@ void unary_samples(SampleSink& s, unsigned takes, double low, double high, Sampl
   } else {
     s.error(Code::dtype, {"int64"}, with(rand_ints({3}, 0, 9), rest));
   }
-  if (takes & kBool) s.add_as_is(with(rand_ints({33}, 0, 2, DType::bool_), rest));
-  else s.error(Code::dtype, {"bool"}, with(rand_ints({3}, 0, 2, DType::bool_), rest));
+  if (takes & kBool)
+    s.add_as_is(with(rand_ints({33}, 0, 2, DType::bool_), rest));
+  else
+    s.error(Code::dtype, {"bool"}, with(rand_ints({3}, 0, 2, DType::bool_), rest));
 }
 
 void binary_samples(SampleSink& s, unsigned takes, double low, double high, bool positive) {
@@ -66,8 +68,10 @@ void binary_samples(SampleSink& s, unsigned takes, double low, double high, bool
     s.error(Code::dtype, {"int64"}, {rand_ints({3}, 0, 9), rand_ints({3}, 0, 9)});
   }
   const Tensor flags = rand_ints({33}, 0, 2, DType::bool_);
-  if (takes & kBool) s.add_as_is({flags, rand_ints({33}, positive ? 1 : 0, 2, DType::bool_, 5)});
-  else s.error(Code::dtype, {"bool"}, {flags, flags});
+  if (takes & kBool)
+    s.add_as_is({flags, rand_ints({33}, positive ? 1 : 0, 2, DType::bool_, 5)});
+  else
+    s.error(Code::dtype, {"bool"}, {flags, flags});
 }
 
 }  // namespace nbx::pointwise

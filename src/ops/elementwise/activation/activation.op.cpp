@@ -31,14 +31,16 @@ Formula row_of(const char* schema, const char* rule, double (*f64)(X, X), Sample
   return row;
 }
 Formula math(const char* schema, const char* rule, Math f, double (*f64)(X, X), Tolerances tolerance = ulps(4),
-             std::vector<OnnxImport> imports = {}, std::vector<const char*> scalars = {}, SamplesFn samples = float_samples) {
+             std::vector<OnnxImport> imports = {}, std::vector<const char*> scalars = {},
+             SamplesFn samples = float_samples) {
   Formula row = row_of(schema, rule, f64, samples, tolerance, std::move(imports));
   row.math = f;
   row.scalars = std::move(scalars);
   return row;
 }
 Formula real(const char* schema, const char* rule, Real f, double (*f64)(X, X), Tolerances tolerance = ulps(4),
-             std::vector<OnnxImport> imports = {}, std::vector<const char*> scalars = {}, SamplesFn samples = float_samples) {
+             std::vector<OnnxImport> imports = {}, std::vector<const char*> scalars = {},
+             SamplesFn samples = float_samples) {
   Formula row = row_of(schema, rule, f64, samples, tolerance, std::move(imports));
   row.real = f;
   row.scalars = std::move(scalars);
@@ -107,7 +109,8 @@ Val clamp_step(const Lowering& l, double low, double high) {
   p.i[0] = Scalar{low}.as_int();
   p.i[1] = Scalar{high}.as_int();
   const bool floating = is_floating(l.types.compute);
-  return l.b.step(floating ? fn(Real::clamp, l.lane()) : fn(Int::clamp, l.lane()), l.types.result, {l.operand("self")}, p);
+  return l.b.step(floating ? fn(Real::clamp, l.lane()) : fn(Int::clamp, l.lane()), l.types.result, {l.operand("self")},
+                  p);
 }
 Val lower_relu6(const Lowering& l) { return clamp_step(l, 0, 6); }
 Val lower_hardtanh(const Lowering& l) {
@@ -123,8 +126,8 @@ Metas infer_prelu(const Args& args) {
           name(w.dtype));
   require(w.rank() <= 1, Code::shape, "prelu: weight is {}; it must be 0-d or 1-d", to_string(w));
   require(w.numel() == 1 || (x.rank() >= 2 && w.numel() == channels(x)), Code::shape,
-          "prelu: weight has {} elements, self {} has {} channels (dim 1); pass a weight of 1 or {} elements", w.numel(),
-          to_string(x), channels(x), channels(x));
+          "prelu: weight has {} elements, self {} has {} channels (dim 1); pass a weight of 1 or {} elements",
+          w.numel(), to_string(x), channels(x), channels(x));
   return {x.like()};
 }
 Bound bind_prelu(const Args& args, const Metas& outputs) {
@@ -166,7 +169,8 @@ Metas infer_glu(const Args& args) {
   op_dtypes("glu", x.dtype);
   require(x.rank() > 0, Code::shape, "glu: self is 0-d; it needs a dim to halve");
   const int64_t dim = wrap_dim(args.integer("dim"), x.rank(), "glu");
-  require(x.dim(dim) % 2 == 0, Code::shape, "glu: dim {} of {} has {} elements; it must be even", dim, to_string(x), x.dim(dim));
+  require(x.dim(dim) % 2 == 0, Code::shape, "glu: dim {} of {} has {} elements; it must be even", dim, to_string(x),
+          x.dim(dim));
   Shape shape = x.shape;
   shape[static_cast<size_t>(dim)] /= 2;
   return {x.with(shape)};
@@ -232,10 +236,14 @@ void glu_samples(SampleSink& s) {
 void import_alpha(Importing& node) {
   const std::string& type = node.op_type();
   const TensorRef x = node.input(0);
-  if (type == "LeakyRelu") node.output(0, node.emit("aten::leaky_relu", {x, node.number("alpha", 0.01)}));
-  else if (type == "ThresholdedRelu") node.output(0, node.emit("aten::threshold", {x, node.number("alpha", 1.0), 0.0}));
-  else if (type == "Elu") node.output(0, node.emit("aten::elu", {x, node.number("alpha", 1.0)}));
-  else if (type == "Celu") node.output(0, node.emit("aten::celu", {x, node.number("alpha", 1.0)}));
+  if (type == "LeakyRelu")
+    node.output(0, node.emit("aten::leaky_relu", {x, node.number("alpha", 0.01)}));
+  else if (type == "ThresholdedRelu")
+    node.output(0, node.emit("aten::threshold", {x, node.number("alpha", 1.0), 0.0}));
+  else if (type == "Elu")
+    node.output(0, node.emit("aten::elu", {x, node.number("alpha", 1.0)}));
+  else if (type == "Celu")
+    node.output(0, node.emit("aten::celu", {x, node.number("alpha", 1.0)}));
   else if (type == "Selu")
     node.output(0, node.emit("aten::elu", {x, node.number("alpha", 1.67326319217681884765625),
                                            node.number("gamma", 1.05070102214813232421875)}));
@@ -250,9 +258,7 @@ void import_alpha(Importing& node) {
 }
 void import_plain(Importing& node) {
   const std::string& type = node.op_type();
-  const char* op = type == "Softplus"   ? "aten::softplus"
-                   : type == "HardSwish" ? "aten::hardswish"
-                                         : "custom::softsign";
+  const char* op = type == "Softplus" ? "aten::softplus" : type == "HardSwish" ? "aten::hardswish" : "custom::softsign";
   node.output(0, node.emit(op, {node.input(0)}));
 }
 
@@ -271,57 +277,68 @@ Val lower_swish(const Lowering& l) {
 
 Decls activation() {
   std::vector<Formula> rows = {
-      math("aten::sigmoid(Tensor self) -> Tensor", "sigmoid", Math::sigmoid, [](X x, X) { return sigmoid(x[0]); }, ulps(4),
-           {{"Sigmoid", import_unary}}, {}, [](SampleSink& s) { unary_samples(s, kReal, -30, 30); }),
-      math("aten::silu(Tensor self) -> Tensor", "silu", Math::silu, [](X x, X) { return x[0] * sigmoid(x[0]); },
-           ulps(4, 1, 7e-38, 6e-38)),
+      math(
+          "aten::sigmoid(Tensor self) -> Tensor", "sigmoid", Math::sigmoid, [](X x, X) { return sigmoid(x[0]); },
+          ulps(4), {{"Sigmoid", import_unary}}, {}, [](SampleSink& s) { unary_samples(s, kReal, -30, 30); }),
+      math(
+          "aten::silu(Tensor self) -> Tensor", "silu", Math::silu, [](X x, X) { return x[0] * sigmoid(x[0]); },
+          ulps(4, 1, 7e-38, 6e-38)),
       math("aten::mish(Tensor self) -> Tensor", "mish", Math::mish, [](X x, X) { return mish(x[0]); },
            ulps(4, 1, 1e-37, 1e-37), {{"Mish", import_unary}}),
-      math("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "softplus", Math::softplus,
-           [](X x, X p) { return x[0] * p[0] > p[1] ? x[0] : std::log1p(std::exp(x[0] * p[0])) / p[0]; },
-           ulps(4, 1, 2e-9, 2e-9), {{"Softplus", import_plain}}, {"beta", "threshold"},
-           [](SampleSink& s) {
-             float_samples(s);
-             s.add({randn({40}), val(2.0), val(1.0)});
-           }),
-      math("aten::log_sigmoid(Tensor self) -> Tensor", "log_sigmoid", Math::log_sigmoid,
-           [](X x, X) { return x[0] < 0 ? x[0] - std::log1p(std::exp(x[0])) : -std::log1p(std::exp(-x[0])); },
-           ulps(4, 1, 1e-44)),
-      math("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "elu", Math::elu,
-           [](X x, X p) { return x[0] > 0 ? p[1] * x[0] : p[1] * p[0] * std::expm1(p[2] * x[0]); }, ulps(4),
-           {{"Elu", import_alpha}, {"Selu", import_alpha}}, {"alpha", "scale", "input_scale"},
-           [](SampleSink& s) {
-             float_samples(s);
-             s.add({randn({40}), val(2.0), val(1.5), val(0.5)});
-           }),
-      real("aten::hardsigmoid(Tensor self) -> Tensor", "hardsigmoid", Real::hardsigmoid,
-           [](X x, X) { return bounded(x[0] + 3, 0, 6) / 6; }, ulps(4, 1, 1e-7, 1e-7)),
+      math(
+          "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "softplus", Math::softplus,
+          [](X x, X p) { return x[0] * p[0] > p[1] ? x[0] : std::log1p(std::exp(x[0] * p[0])) / p[0]; },
+          ulps(4, 1, 2e-9, 2e-9), {{"Softplus", import_plain}}, {"beta", "threshold"},
+          [](SampleSink& s) {
+            float_samples(s);
+            s.add({randn({40}), val(2.0), val(1.0)});
+          }),
+      math(
+          "aten::log_sigmoid(Tensor self) -> Tensor", "log_sigmoid", Math::log_sigmoid,
+          [](X x, X) { return x[0] < 0 ? x[0] - std::log1p(std::exp(x[0])) : -std::log1p(std::exp(-x[0])); },
+          ulps(4, 1, 1e-44)),
+      math(
+          "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "elu", Math::elu,
+          [](X x, X p) { return x[0] > 0 ? p[1] * x[0] : p[1] * p[0] * std::expm1(p[2] * x[0]); }, ulps(4),
+          {{"Elu", import_alpha}, {"Selu", import_alpha}}, {"alpha", "scale", "input_scale"},
+          [](SampleSink& s) {
+            float_samples(s);
+            s.add({randn({40}), val(2.0), val(1.5), val(0.5)});
+          }),
+      real(
+          "aten::hardsigmoid(Tensor self) -> Tensor", "hardsigmoid", Real::hardsigmoid,
+          [](X x, X) { return bounded(x[0] + 3, 0, 6) / 6; }, ulps(4, 1, 1e-7, 1e-7)),
       real("aten::hardswish(Tensor self) -> Tensor", "hardswish", Real::hardswish,
            [](X x, X) { return x[0] * (bounded(x[0] + 3, 0, 6) / 6); }, ulps(4, 1, 3e-7, 3e-7),
            {{"HardSwish", import_plain}}),
-      real("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu", Real::leaky_relu,
-           [](X x, X p) { return x[0] > 0 ? x[0] : x[0] * p[0]; }, ulps(1), {{"LeakyRelu", import_alpha}},
-           {"negative_slope"},
-           [](SampleSink& s) {
-             float_samples(s);
-             s.add({randn({40}), val(0.25)});
-           }),
+      real(
+          "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu", Real::leaky_relu,
+          [](X x, X p) { return x[0] > 0 ? x[0] : x[0] * p[0]; }, ulps(1), {{"LeakyRelu", import_alpha}},
+          {"negative_slope"},
+          [](SampleSink& s) {
+            float_samples(s);
+            s.add({randn({40}), val(0.25)});
+          }),
       real("custom::softsign(Tensor self) -> Tensor", "hardsigmoid", Real::softsign,
            [](X x, X) { return x[0] / (1 + std::fabs(x[0])); }, ulps(2), {{"Softsign", import_plain}}),
-      real("custom::shrink(Tensor self, float lambd=0.5, float bias=0.0) -> Tensor", "relu", Real::shrink,
-           [](X x, X p) { return x[0] < -p[0] ? x[0] + p[1] : x[0] > p[0] ? x[0] - p[1] : 0; }, ulps(1),
-           {{"Shrink", import_alpha}}, {"lambd", "bias"},
-           [](SampleSink& s) {
-             s.add({randn({5, 50})});
-             s.add({randn({5, 50}), val(1.0), val(0.5)});
-           }),
-      real("custom::hard_sigmoid(Tensor self, float alpha=0.2, float beta=0.5) -> Tensor", "hardsigmoid",
-           Real::hard_sigmoid, [](X x, X p) { return bounded(p[0] * x[0] + p[1], 0, 1); }, near_zero(ulps(4, 1, 1e-7, 1e-7)),
-           {{"HardSigmoid", import_alpha}}, {"alpha", "beta"},
-           [](SampleSink& s) {
-             float_samples(s);
-             s.add({randn({40}), val(0.5), val(0.25)});
-           }),
+      real(
+          "custom::shrink(Tensor self, float lambd=0.5, float bias=0.0) -> Tensor", "relu", Real::shrink,
+          [](X x, X p) { return x[0] < -p[0]  ? x[0] + p[1]
+                                : x[0] > p[0] ? x[0] - p[1]
+                                              : 0; }, ulps(1),
+          {{"Shrink", import_alpha}}, {"lambd", "bias"},
+          [](SampleSink& s) {
+            s.add({randn({5, 50})});
+            s.add({randn({5, 50}), val(1.0), val(0.5)});
+          }),
+      real(
+          "custom::hard_sigmoid(Tensor self, float alpha=0.2, float beta=0.5) -> Tensor", "hardsigmoid",
+          Real::hard_sigmoid, [](X x, X p) { return bounded(p[0] * x[0] + p[1], 0, 1); },
+          near_zero(ulps(4, 1, 1e-7, 1e-7)), {{"HardSigmoid", import_alpha}}, {"alpha", "beta"},
+          [](SampleSink& s) {
+            float_samples(s);
+            s.add({randn({40}), val(0.5), val(0.25)});
+          }),
   };
 
   Formula row = row_of("aten::gelu(Tensor self, *, str approximate='none') -> Tensor", "gelu", nullptr,
@@ -336,14 +353,15 @@ Decls activation() {
   row.check = check_gelu;
   rows.push_back(row);
 
-  row = row_of("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "celu",
-               [](X x, X p) { return x[0] > 0 ? x[0] : p[0] * std::expm1(x[0] / p[0]); },
-               [](SampleSink& s) {
-                 float_samples(s);
-                 s.add({randn({40}), val(0.5)});
-                 s.error(Code::value, {"alpha"}, {randn({2}), val(0.0)});
-               },
-               ulps(4), {{"Celu", import_alpha}});
+  row = row_of(
+      "aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "celu",
+      [](X x, X p) { return x[0] > 0 ? x[0] : p[0] * std::expm1(x[0] / p[0]); },
+      [](SampleSink& s) {
+        float_samples(s);
+        s.add({randn({40}), val(0.5)});
+        s.error(Code::value, {"alpha"}, {randn({2}), val(0.0)});
+      },
+      ulps(4), {{"Celu", import_alpha}});
   row.lower = lower_celu;
   row.check = check_celu;
   row.scalars = {"alpha"};
@@ -365,44 +383,47 @@ Decls activation() {
   row.i64 = [](N x, N) -> int64_t { return x[0] < 0 ? 0 : x[0]; };
   rows.push_back(row);
 
-  row = row_of("aten::relu6(Tensor self) -> Tensor", "relu6", [](X x, X) { return bounded(x[0], 0, 6); }, number_samples,
-               exact(), {});
+  row = row_of("aten::relu6(Tensor self) -> Tensor", "relu6", [](X x, X) { return bounded(x[0], 0, 6); },
+               number_samples, exact(), {});
   row.lower = lower_relu6;
   row.i64 = [](N x, N) -> int64_t { return std::clamp<int64_t>(x[0], 0, 6); };
   rows.push_back(row);
 
-  row = row_of("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "hardtanh",
-               [](X x, X p) { return bounded(x[0], p[0], p[1]); },
-               [](SampleSink& s) {
-                 number_samples(s);
-                 s.add({randn({40}), val(-0.5), val(0.5)});
-               },
-               exact(), {});
+  row = row_of(
+      "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "hardtanh",
+      [](X x, X p) { return bounded(x[0], p[0], p[1]); },
+      [](SampleSink& s) {
+        number_samples(s);
+        s.add({randn({40}), val(-0.5), val(0.5)});
+      },
+      exact(), {});
   row.lower = lower_hardtanh;
   row.i64 = [](N x, N p) -> int64_t { return std::min(std::max(x[0], p[0]), p[1]); };
   row.scalars = {"min_val", "max_val"};
   rows.push_back(row);
 
-  row = row_of("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold",
-               [](X x, X p) { return x[0] <= p[0] ? p[1] : x[0]; },
-               [](SampleSink& s) {
-                 unary_samples(s, kInt | kFloat, -4, 4, {val(1), val(20)});
-                 s.add({randn({40}), val(0.5), val(-2.0)});
-               },
-               exact(), {{"ThresholdedRelu", import_alpha}});
+  row = row_of(
+      "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold",
+      [](X x, X p) { return x[0] <= p[0] ? p[1] : x[0]; },
+      [](SampleSink& s) {
+        unary_samples(s, kInt | kFloat, -4, 4, {val(1), val(20)});
+        s.add({randn({40}), val(0.5), val(-2.0)});
+      },
+      exact(), {{"ThresholdedRelu", import_alpha}});
   row.real = Real::threshold;
   row.whole = Int::threshold;
   row.i64 = [](N x, N p) { return x[0] <= p[0] ? p[1] : x[0]; };
   row.scalars = {"threshold", "value"};
   rows.push_back(row);
 
-  row = row_of("custom::swish(Tensor self, Scalar alpha=1.0) -> Tensor", "gelu",
-               [](X x, X p) { return x[0] * sigmoid(p[0] * x[0]); },
-               [](SampleSink& s) {
-                 float_samples(s);
-                 s.add({randn({40}), val(0.5)});
-               },
-               ulps(4, 1, 7e-38, 6e-38), {{"Swish", import_alpha}});
+  row = row_of(
+      "custom::swish(Tensor self, Scalar alpha=1.0) -> Tensor", "gelu",
+      [](X x, X p) { return x[0] * sigmoid(p[0] * x[0]); },
+      [](SampleSink& s) {
+        float_samples(s);
+        s.add({randn({40}), val(0.5)});
+      },
+      ulps(4, 1, 7e-38, 6e-38), {{"Swish", import_alpha}});
   row.lower = lower_swish;
   row.scalars = {"alpha"};
   row.source = "ONNX Swish";

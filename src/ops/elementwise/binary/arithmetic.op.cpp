@@ -19,7 +19,8 @@ void check_alpha(const Args& args) {
   require(alpha.category() != Category::boolean || result == DType::bool_, Code::dtype,
           "{}: alpha is a bool, the result {}; pass a number", args.op(), name(result));
   require(!is_integral(result, true) || alpha.category() != Category::floating, Code::dtype,
-          "{}: alpha is {}, a floating number, and the result {}; pass an integer", args.op(), alpha.as_double(), name(result));
+          "{}: alpha is {}, a floating number, and the result {}; pass an integer", args.op(), alpha.as_double(),
+          name(result));
 }
 Val scaled_sum(const Lowering& l, const char* first, const char* second, double sign) {
   const Scalar alpha = l.args.scalar("alpha");
@@ -31,8 +32,10 @@ Val scaled_sum(const Lowering& l, const char* first, const char* second, double 
   p.f[0] = sign * alpha.as_double();
   p.i[0] = static_cast<int64_t>(sign) * alpha.as_int();
   Fn f;
-  if (floating) f = fn(!plain ? Real::add_scaled : sign > 0 ? Real::add : Real::sub, lane);
-  else f = fn(!plain ? Int::add_scaled : sign > 0 ? Int::add : Int::sub, lane);
+  if (floating)
+    f = fn(!plain ? Real::add_scaled : sign > 0 ? Real::add : Real::sub, lane);
+  else
+    f = fn(!plain ? Int::add_scaled : sign > 0 ? Int::add : Int::sub, lane);
   return l.b.step(f, l.types.result, {x, y}, p);
 }
 Val lower_add(const Lowering& l) { return scaled_sum(l, "self", "other", 1); }
@@ -51,8 +54,7 @@ Val quotient(const Lowering& l, const std::string& mode) {
   const Val x = l.operand("self"), y = l.operand("other");
   const Lane lane = l.lane();
   const bool floating = is_floating(l.types.compute);
-  if (!floating) return l.b.step(fn(mode == "floor" ? Int::div_floor : Int::div_trunc, lane),
-                                 l.types.result, {x, y});
+  if (!floating) return l.b.step(fn(mode == "floor" ? Int::div_floor : Int::div_trunc, lane), l.types.result, {x, y});
   if (mode == "floor") {
     Params p;
     p.i[0] = l.types.result == DType::float16 ? 1 : l.types.result == DType::bfloat16 ? 2 : 0;
@@ -77,17 +79,21 @@ std::vector<Tensor> oracle_quotient(const Args& args, const std::vector<Tensor>&
   if (is_floating(types.compute)) {
     const auto round = [&](double v) { return rounded_to(v, types.compute); };
     std::vector<double> x = doubles_as(in[0], shape);
-    std::vector<double> y = number ? std::vector<double>(x.size(), args.scalar("other").as_double()) : doubles_as(in[1], shape);
+    std::vector<double> y =
+        number ? std::vector<double>(x.size(), args.scalar("other").as_double()) : doubles_as(in[1], shape);
     for (size_t i = 0; i < x.size(); ++i) {
       // A number meets a half tensor in float32.
-      const auto as_operand = [&](double v, bool single) { return single && is_half(types.compute) ? rounded_to(v, DType::float32) : round(v); };
+      const auto as_operand = [&](double v, bool single) {
+        return single && is_half(types.compute) ? rounded_to(v, DType::float32) : round(v);
+      };
       const double a = as_operand(x[i], in[0].rank() == 0), b = as_operand(y[i], number || in[1].rank() == 0);
       x[i] = mode == "floor" ? floor_quotient(a, b, round) : mode == "trunc" ? std::trunc(round(a / b)) : a / b;
     }
     return {Tensor::of<double>(shape, std::span<const double>(x))};
   }
   std::vector<int64_t> x = ints_as(in[0], shape);
-  std::vector<int64_t> y = number ? std::vector<int64_t>(x.size(), args.scalar("other").as_int()) : ints_as(in[1], shape);
+  std::vector<int64_t> y =
+      number ? std::vector<int64_t>(x.size(), args.scalar("other").as_int()) : ints_as(in[1], shape);
   for (size_t i = 0; i < x.size(); ++i) x[i] = mode == "floor" ? floor_quotient(x[i], y[i]) : x[i] / y[i];
   return {Tensor::of<int64_t>(shape, std::span<const int64_t>(x))};
 }
@@ -188,73 +194,91 @@ Formula for_number(Formula row, const char* schema, std::vector<std::string> ali
 }  // namespace
 
 Decls arithmetic() {
-  const Formula add = with_lower(
-      pair("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "add",
-           [](X x, X p) { return x[0] + p[0] * x[1]; }, [](N x, N p) { return x[0] + p[0] * x[1]; }, sum_samples,
-           ulps(1, 1, 5e-7, 1e-6), {{"Add", import_binary, 7}, {"Sum", import_variadic, 8}, {"Mean", import_variadic, 8}}),
-      lower_add, {"alpha"});
+  const Formula add =
+      with_lower(pair(
+                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "add",
+                     [](X x, X p) { return x[0] + p[0] * x[1]; }, [](N x, N p) { return x[0] + p[0] * x[1]; },
+                     sum_samples, ulps(1, 1, 5e-7, 1e-6),
+                     {{"Add", import_binary, 7}, {"Sum", import_variadic, 8}, {"Mean", import_variadic, 8}}),
+                 lower_add, {"alpha"});
   const Formula sub = with_lower(
-      pair("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub",
-           [](X x, X p) { return x[0] - p[0] * x[1]; }, [](N x, N p) { return x[0] - p[0] * x[1]; }, difference_samples,
-           ulps(1, 1, 5e-7, 1e-6), {{"Sub", import_binary, 7}}, {"aten::subtract.Tensor"}),
+      pair(
+          "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub",
+          [](X x, X p) { return x[0] - p[0] * x[1]; }, [](N x, N p) { return x[0] - p[0] * x[1]; }, difference_samples,
+          ulps(1, 1, 5e-7, 1e-6), {{"Sub", import_binary, 7}}, {"aten::subtract.Tensor"}),
       lower_sub, {"alpha"});
-  const Formula rsub = with_lower(
-      pair("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub",
-           [](X x, X p) { return x[1] - p[0] * x[0]; }, [](N x, N p) { return x[1] - p[0] * x[0]; }, difference_samples,
-           ulps(1, 1, 5e-7, 1e-6)),
-      lower_rsub, {"alpha"});
-  const Formula mul = with_fns(
-      pair("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", "mul", [](X x, X) { return x[0] * x[1]; },
-           [](N x, N) { return x[0] * x[1]; }, pair_samples<kReal>, ulps(1), {{"Mul", import_binary, 7}},
-           {"aten::multiply.Tensor"}),
-      Real::mul, {}, Int::mul, Bool::bit_and);
+  const Formula rsub =
+      with_lower(pair(
+                     "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub",
+                     [](X x, X p) { return x[1] - p[0] * x[0]; }, [](N x, N p) { return x[1] - p[0] * x[0]; },
+                     difference_samples, ulps(1, 1, 5e-7, 1e-6)),
+                 lower_rsub, {"alpha"});
+  const Formula mul =
+      with_fns(pair(
+                   "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", "mul", [](X x, X) { return x[0] * x[1]; },
+                   [](N x, N) { return x[0] * x[1]; }, pair_samples<kReal>, ulps(1), {{"Mul", import_binary, 7}},
+                   {"aten::multiply.Tensor"}),
+               Real::mul, {}, Int::mul, Bool::bit_and);
   const Formula div = with_lower(
       pair("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", "div", [](X x, X) { return x[0] / x[1]; }, nullptr,
            divisor_samples<kReal>, ulps(1), {}, {"aten::divide.Tensor", "aten::true_divide.Tensor"}),
       lower_div);
-  Formula floor_divide = with_lower(
-      pair("aten::floor_divide(Tensor self, Tensor other) -> Tensor", "floor_divide",
-           nullptr, nullptr, whole_divisor_samples<kInt | kFloat>, ulps(1)),
-      lower_floor_divide);
+  Formula floor_divide = with_lower(pair("aten::floor_divide(Tensor self, Tensor other) -> Tensor", "floor_divide",
+                                         nullptr, nullptr, whole_divisor_samples<kInt | kFloat>, ulps(1)),
+                                    lower_floor_divide);
   floor_divide.oracle = oracle_quotient;
   const Formula remainder = with_fns(
-      pair("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", "remainder",
-           [](X x, X) { return floor_mod(x[0], x[1]); },
-           [](N x, N) { return x[0] - floor_quotient(x[0], x[1]) * x[1]; }, whole_divisor_samples<kInt | kFloat>, ulps(1),
-           {{"Mod", import_mod, 10}}),
+      pair(
+          "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", "remainder",
+          [](X x, X) { return floor_mod(x[0], x[1]); }, [](N x, N) { return x[0] - floor_quotient(x[0], x[1]) * x[1]; },
+          whole_divisor_samples<kInt | kFloat>, ulps(1), {{"Mod", import_mod, 10}}),
       {}, Math::remainder, Int::remainder);
-  const Formula fmod = with_fns(
-      pair("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", "fmod", [](X x, X) { return std::fmod(x[0], x[1]); },
-           [](N x, N) { return x[0] % x[1]; }, whole_divisor_samples<kInt | kFloat>, exact()),
-      {}, Math::fmod, Int::fmod);
-  Formula onnx_div = with_lower(
-      pair("custom::onnx_div(Tensor self, Tensor other) -> Tensor", "div", [](X x, X) { return x[0] / x[1]; },
-           [](N x, N) { return x[0] / x[1]; }, [](SampleSink& s) {
-             s.add({randn({3, 40}), rand_uniform({40}, 0.25, 4)});
-             s.add_as_is({rand_ints({5, 9}, -20, 20), rand_ints({9}, 1, 7)});
-             s.add_as_is({rand_ints({5, 9}, -20, 20, DType::int32), rand_ints({1}, -7, -1, DType::int32)});
-           }, ulps(1), {{"Div", import_binary, 7}}),
-      lower_onnx_div);
+  const Formula fmod = with_fns(pair(
+                                    "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", "fmod",
+                                    [](X x, X) { return std::fmod(x[0], x[1]); }, [](N x, N) { return x[0] % x[1]; },
+                                    whole_divisor_samples<kInt | kFloat>, exact()),
+                                {}, Math::fmod, Int::fmod);
+  Formula onnx_div =
+      with_lower(pair(
+                     "custom::onnx_div(Tensor self, Tensor other) -> Tensor", "div", [](X x, X) { return x[0] / x[1]; },
+                     [](N x, N) { return x[0] / x[1]; },
+                     [](SampleSink& s) {
+                       s.add({randn({3, 40}), rand_uniform({40}, 0.25, 4)});
+                       s.add_as_is({rand_ints({5, 9}, -20, 20), rand_ints({9}, 1, 7)});
+                       s.add_as_is({rand_ints({5, 9}, -20, 20, DType::int32), rand_ints({1}, -7, -1, DType::int32)});
+                     },
+                     ulps(1), {{"Div", import_binary, 7}}),
+                 lower_onnx_div);
   onnx_div.rule_of = onnx_div_rule;
   onnx_div.source = "ONNX Div";
-  Formula div_mode = with_lower(
-      pair("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div", nullptr, nullptr,
-           mode_samples, ulps(1), {}, {"aten::divide.Tensor_mode"}),
-      lower_div_mode);
+  Formula div_mode =
+      with_lower(pair("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div",
+                      nullptr, nullptr, mode_samples, ulps(1), {}, {"aten::divide.Tensor_mode"}),
+                 lower_div_mode);
   div_mode.rule_of = mode_rule;
   div_mode.oracle = oracle_quotient;
 
   std::vector<Formula> rows = {
-      add, for_number(add, "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
-      sub, for_number(sub, "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", {"aten::subtract.Scalar"}),
-      rsub, for_number(rsub, "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
-      mul, for_number(mul, "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", {"aten::multiply.Scalar"}),
-      div, for_number(div, "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
-                      {"aten::divide.Scalar", "aten::true_divide.Scalar"}),
-      floor_divide, for_number(floor_divide, "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"),
-      remainder, for_number(remainder, "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor"),
-      fmod, for_number(fmod, "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"),
-      onnx_div, div_mode,
+      add,
+      for_number(add, "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+      sub,
+      for_number(sub, "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 {"aten::subtract.Scalar"}),
+      rsub,
+      for_number(rsub, "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+      mul,
+      for_number(mul, "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", {"aten::multiply.Scalar"}),
+      div,
+      for_number(div, "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
+                 {"aten::divide.Scalar", "aten::true_divide.Scalar"}),
+      floor_divide,
+      for_number(floor_divide, "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"),
+      remainder,
+      for_number(remainder, "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor"),
+      fmod,
+      for_number(fmod, "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"),
+      onnx_div,
+      div_mode,
   };
   Formula row = div_mode;
   row.schema = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor";
@@ -275,24 +299,29 @@ Decls arithmetic() {
   };
   rows.push_back(row);
 
-  rows.push_back(with_fns(pair("aten::maximum(Tensor self, Tensor other) -> Tensor", "maximum",
-                               [](X x, X) { return nan_max(x[0], x[1]); }, [](N x, N) { return std::max(x[0], x[1]); },
-                               pair_samples<kReal>, exact(), {{"Max", import_variadic, 8}}, {"aten::max.other"}),
+  rows.push_back(with_fns(pair(
+                              "aten::maximum(Tensor self, Tensor other) -> Tensor", "maximum",
+                              [](X x, X) { return nan_max(x[0], x[1]); }, [](N x, N) { return std::max(x[0], x[1]); },
+                              pair_samples<kReal>, exact(), {{"Max", import_variadic, 8}}, {"aten::max.other"}),
                           Real::maximum, {}, Int::maximum, Bool::bit_or));
-  rows.push_back(with_fns(pair("aten::minimum(Tensor self, Tensor other) -> Tensor", "minimum",
-                               [](X x, X) { return nan_min(x[0], x[1]); }, [](N x, N) { return std::min(x[0], x[1]); },
-                               pair_samples<kReal>, exact(), {{"Min", import_variadic, 8}}, {"aten::min.other"}),
+  rows.push_back(with_fns(pair(
+                              "aten::minimum(Tensor self, Tensor other) -> Tensor", "minimum",
+                              [](X x, X) { return nan_min(x[0], x[1]); }, [](N x, N) { return std::min(x[0], x[1]); },
+                              pair_samples<kReal>, exact(), {{"Min", import_variadic, 8}}, {"aten::min.other"}),
                           Real::minimum, {}, Int::minimum, Bool::bit_and));
-  rows.push_back(with_fns(pair("aten::fmax(Tensor self, Tensor other) -> Tensor", "fmax",
-                               [](X x, X) { return std::fmax(x[0], x[1]); }, [](N x, N) { return std::max(x[0], x[1]); },
-                               pair_samples<kReal>, exact()),
-                          Real::fmax, {}, Int::maximum, Bool::bit_or));
-  rows.push_back(with_fns(pair("aten::fmin(Tensor self, Tensor other) -> Tensor", "fmin",
-                               [](X x, X) { return std::fmin(x[0], x[1]); }, [](N x, N) { return std::min(x[0], x[1]); },
-                               pair_samples<kReal>, exact()),
-                          Real::fmin, {}, Int::minimum, Bool::bit_and));
-  rows.push_back(with_fns(pair("aten::atan2(Tensor self, Tensor other) -> Tensor", "atan2",
-                               [](X x, X) { return std::atan2(x[0], x[1]); }, nullptr, pair_samples<kReal>, ulps(2)),
+  rows.push_back(with_fns(
+      pair(
+          "aten::fmax(Tensor self, Tensor other) -> Tensor", "fmax", [](X x, X) { return std::fmax(x[0], x[1]); },
+          [](N x, N) { return std::max(x[0], x[1]); }, pair_samples<kReal>, exact()),
+      Real::fmax, {}, Int::maximum, Bool::bit_or));
+  rows.push_back(with_fns(
+      pair(
+          "aten::fmin(Tensor self, Tensor other) -> Tensor", "fmin", [](X x, X) { return std::fmin(x[0], x[1]); },
+          [](N x, N) { return std::min(x[0], x[1]); }, pair_samples<kReal>, exact()),
+      Real::fmin, {}, Int::minimum, Bool::bit_and));
+  rows.push_back(with_fns(pair(
+                              "aten::atan2(Tensor self, Tensor other) -> Tensor", "atan2",
+                              [](X x, X) { return std::atan2(x[0], x[1]); }, nullptr, pair_samples<kReal>, ulps(2)),
                           {}, Math::atan2, {}));
   return declare(std::move(rows));
 }

@@ -30,12 +30,18 @@ Val lower_test(const Lowering& l) {
 template <Test test, class T>
 bool holds(T a, T b) {
   switch (test) {
-    case Test::eq: return a == b;
-    case Test::ne: return a != b;
-    case Test::lt: return a < b;
-    case Test::le: return a <= b;
-    case Test::gt: return a > b;
-    default: return a >= b;
+    case Test::eq:
+      return a == b;
+    case Test::ne:
+      return a != b;
+    case Test::lt:
+      return a < b;
+    case Test::le:
+      return a <= b;
+    case Test::gt:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
@@ -144,8 +150,10 @@ std::vector<Tensor> oracle_shift(const Args& args, const std::vector<Tensor>& in
   const bool left = std::string_view(f.rule) == "bitwise_left_shift";
   for (size_t i = 0; i < x.size(); ++i) {
     const bool outside = y[i] < 0 || y[i] >= width(types.compute);
-    if (outside) x[i] = left || x[i] >= 0 ? 0 : -1;
-    else x[i] = left ? static_cast<int64_t>(static_cast<uint64_t>(x[i]) << y[i]) : x[i] >> y[i];
+    if (outside)
+      x[i] = left || x[i] >= 0 ? 0 : -1;
+    else
+      x[i] = left ? static_cast<int64_t>(static_cast<uint64_t>(x[i]) << y[i]) : x[i] >> y[i];
   }
   return {Tensor::of<int64_t>(shape, std::span<const int64_t>(x))};
 }
@@ -185,34 +193,44 @@ Decls compare() {
                       "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", "lt", {{"Less", import_binary, 7}},
                       {"aten::less.Tensor", "aten::less.Scalar"});
   add_tests<Test::le>(rows, "aten::le.Tensor(Tensor self, Tensor other) -> Tensor",
-                      "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", "le", {{"LessOrEqual", import_binary, 12}},
-                      {"aten::less_equal.Tensor", "aten::less_equal.Scalar"});
+                      "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", "le",
+                      {{"LessOrEqual", import_binary, 12}}, {"aten::less_equal.Tensor", "aten::less_equal.Scalar"});
   add_tests<Test::gt>(rows, "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor",
                       "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", "gt", {{"Greater", import_binary, 7}},
                       {"aten::greater.Tensor", "aten::greater.Scalar"});
   add_tests<Test::ge>(rows, "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor",
                       "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", "ge",
-                      {{"GreaterOrEqual", import_binary, 12}}, {"aten::greater_equal.Tensor", "aten::greater_equal.Scalar"});
+                      {{"GreaterOrEqual", import_binary, 12}},
+                      {"aten::greater_equal.Tensor", "aten::greater_equal.Scalar"});
 
-  rows.push_back(logical("aten::logical_and(Tensor self, Tensor other) -> Tensor", "logical_and",
-                         lower_logical<Bool::bit_and>, [](X x, X) -> double { return x[0] != 0 && x[1] != 0; },
-                         [](N x, N) -> int64_t { return x[0] != 0 && x[1] != 0; }, "And"));
-  rows.push_back(logical("aten::logical_or(Tensor self, Tensor other) -> Tensor", "logical_or", lower_logical<Bool::bit_or>,
-                         [](X x, X) -> double { return x[0] != 0 || x[1] != 0; },
-                         [](N x, N) -> int64_t { return x[0] != 0 || x[1] != 0; }, "Or"));
-  rows.push_back(logical("aten::logical_xor(Tensor self, Tensor other) -> Tensor", "logical_xor",
-                         lower_logical<Bool::bit_xor>, [](X x, X) -> double { return (x[0] != 0) != (x[1] != 0); },
-                         [](N x, N) -> int64_t { return (x[0] != 0) != (x[1] != 0); }, "Xor"));
+  rows.push_back(logical(
+      "aten::logical_and(Tensor self, Tensor other) -> Tensor", "logical_and", lower_logical<Bool::bit_and>,
+      [](X x, X) -> double { return x[0] != 0 && x[1] != 0; }, [](N x, N) -> int64_t { return x[0] != 0 && x[1] != 0; },
+      "And"));
+  rows.push_back(logical(
+      "aten::logical_or(Tensor self, Tensor other) -> Tensor", "logical_or", lower_logical<Bool::bit_or>,
+      [](X x, X) -> double { return x[0] != 0 || x[1] != 0; }, [](N x, N) -> int64_t { return x[0] != 0 || x[1] != 0; },
+      "Or"));
+  rows.push_back(logical(
+      "aten::logical_xor(Tensor self, Tensor other) -> Tensor", "logical_xor", lower_logical<Bool::bit_xor>,
+      [](X x, X) -> double { return (x[0] != 0) != (x[1] != 0); },
+      [](N x, N) -> int64_t { return (x[0] != 0) != (x[1] != 0); }, "Xor"));
 
-  add_bits(rows, bits("bitwise_and", Int::bit_and, Bool::bit_and, [](N x, N) { return x[0] & x[1]; }, "BitwiseAnd"),
+  add_bits(rows,
+           bits(
+               "bitwise_and", Int::bit_and, Bool::bit_and, [](N x, N) { return x[0] & x[1]; }, "BitwiseAnd"),
            {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
             "aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
             "aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"});
-  add_bits(rows, bits("bitwise_or", Int::bit_or, Bool::bit_or, [](N x, N) { return x[0] | x[1]; }, "BitwiseOr"),
+  add_bits(rows,
+           bits(
+               "bitwise_or", Int::bit_or, Bool::bit_or, [](N x, N) { return x[0] | x[1]; }, "BitwiseOr"),
            {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
             "aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
             "aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"});
-  add_bits(rows, bits("bitwise_xor", Int::bit_xor, Bool::bit_xor, [](N x, N) { return x[0] ^ x[1]; }, "BitwiseXor"),
+  add_bits(rows,
+           bits(
+               "bitwise_xor", Int::bit_xor, Bool::bit_xor, [](N x, N) { return x[0] ^ x[1]; }, "BitwiseXor"),
            {"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
             "aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
             "aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar formulas of the two-operand ops, in double and in exact integers, for the oracles. x: the operands, p: the scalars.
+// Scalar formulas of the two-operand ops, in double and in exact integers, for the oracles. x: the operands, p: the
+// scalars.
 #pragma once
 #include <algorithm>
 #include <cmath>

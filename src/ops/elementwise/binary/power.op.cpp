@@ -42,8 +42,10 @@ void check_pow(const Args& args) {
   const Types types = types_of(*find_formula(args.schema().full_name()), args);
   if (!is_integral(types.common) || std::holds_alternative<TensorRef>(args.value("exponent"))) return;
   const int64_t e = args.scalar("exponent").as_int();
-  require(e >= 0, Code::value, "pow: Integers to negative integer powers are not allowed: {} to the power {}; convert to a "
-          "floating type first", name(types.common), e);
+  require(e >= 0, Code::value,
+          "pow: Integers to negative integer powers are not allowed: {} to the power {}; convert to a "
+          "floating type first",
+          name(types.common), e);
 }
 
 Formula row_of(const char* schema, const char* rule, SamplesFn samples) {
@@ -86,8 +88,8 @@ void base_samples(SampleSink& s) {
 Types onnx_types(const Args& args) {
   const DType base = args.tensor("self").dtype, exponent = args.tensor("exponent").dtype;
   for (const DType t : {base, exponent})
-    require(is_integral(t) || is_floating(t), Code::dtype, "Pow: operands are {} and {}; both must be numbers", name(base),
-            name(exponent));
+    require(is_integral(t) || is_floating(t), Code::dtype, "Pow: operands are {} and {}; both must be numbers",
+            name(base), name(exponent));
   // An integer base with a floating exponent: in double, then truncated to the base's dtype.
   const bool mixed = is_integral(base) && is_floating(exponent);
   return {base, mixed ? DType::float64 : base, base};
@@ -100,7 +102,8 @@ Val lower_onnx_pow(const Lowering& l) {
   const Types t = onnx_types(l.args);
   const Val x = l.operand("self", t.compute);
   const auto e = l.number("exponent");
-  if (!is_floating(t.compute)) return l.b.step(fn(Int::pow, lane_of(t.compute)), t.compute, {x, l.operand("exponent", t.compute)});
+  if (!is_floating(t.compute))
+    return l.b.step(fn(Int::pow, lane_of(t.compute)), t.compute, {x, l.operand("exponent", t.compute)});
   // A floating exponent of another width is not rounded to the base's.
   const DType wide = dtype_of_lane(lane_of(t.compute));
   const Val power = e && is_floating(t.compute)

@@ -23,8 +23,8 @@ Metas converted(const Args& args, DType dtype, bool copy = false) {
   const Meta& x = args.tensor("self");
   if (dtype == x.dtype && !copy) return {same(args)};
   for (const DType t : {x.dtype, dtype})
-    require(!is_complex(t), Code::unsupported, "{}: {} to {}: complex tensors are not supported yet", args.op(), name(x.dtype),
-            name(dtype));
+    require(!is_complex(t), Code::unsupported, "{}: {} to {}: complex tensors are not supported yet", args.op(),
+            name(x.dtype), name(dtype));
   return {Meta(dtype, x.shape)};
 }
 
@@ -81,9 +81,9 @@ void to_samples(SampleSink& s) {
   // Values that every dtype holds or truncates to without leaving its range; each pair of dtypes.
   const Tensor whole = rand_ints({5, 21}, 0, 100), parts = rand_uniform({5, 21}, 0, 100);
   for (const DType from : kReals)
-    for (const DType to : kReals)
-      s.add_as_is({(is_floating(from) ? parts : whole).to(from), val(to)});
-  for (const DType to : {DType::float16, DType::bfloat16, DType::float64, DType::float8_e4m3fn, DType::float8_e5m2, DType::bool_})
+    for (const DType to : kReals) s.add_as_is({(is_floating(from) ? parts : whole).to(from), val(to)});
+  for (const DType to :
+       {DType::float16, DType::bfloat16, DType::float64, DType::float8_e4m3fn, DType::float8_e5m2, DType::bool_})
     s.add_as_is({special_floats(), val(to)});
   for (const DType to : {DType::int8, DType::int16, DType::int32, DType::int64})
     s.add_as_is({rand_uniform({77}, -120, 120), val(to)});
@@ -124,24 +124,42 @@ void like_samples(SampleSink& s) {
 
 std::optional<DType> onnx_dtype(int64_t type) {
   switch (type) {
-    case 1: return DType::float32;
-    case 2: return DType::uint8;
-    case 3: return DType::int8;
-    case 4: return DType::uint16;
-    case 5: return DType::int16;
-    case 6: return DType::int32;
-    case 7: return DType::int64;
-    case 9: return DType::bool_;
-    case 10: return DType::float16;
-    case 11: return DType::float64;
-    case 12: return DType::uint32;
-    case 13: return DType::uint64;
-    case 14: return DType::complex64;
-    case 15: return DType::complex128;
-    case 16: return DType::bfloat16;
-    case 17: return DType::float8_e4m3fn;
-    case 19: return DType::float8_e5m2;
-    default: return std::nullopt;
+    case 1:
+      return DType::float32;
+    case 2:
+      return DType::uint8;
+    case 3:
+      return DType::int8;
+    case 4:
+      return DType::uint16;
+    case 5:
+      return DType::int16;
+    case 6:
+      return DType::int32;
+    case 7:
+      return DType::int64;
+    case 9:
+      return DType::bool_;
+    case 10:
+      return DType::float16;
+    case 11:
+      return DType::float64;
+    case 12:
+      return DType::uint32;
+    case 13:
+      return DType::uint64;
+    case 14:
+      return DType::complex64;
+    case 15:
+      return DType::complex128;
+    case 16:
+      return DType::bfloat16;
+    case 17:
+      return DType::float8_e4m3fn;
+    case 19:
+      return DType::float8_e5m2;
+    default:
+      return std::nullopt;
   }
 }
 void import_cast(Importing& node) {
@@ -173,8 +191,8 @@ Formula row_of(const char* schema, InferFn infer, SamplesFn samples, std::vector
 }  // namespace
 
 Decls cast() {
-  Formula saturate = row_of("custom::cast_saturate(Tensor self, ScalarType dtype) -> Tensor", infer_saturate,
-                            saturate_samples);
+  Formula saturate =
+      row_of("custom::cast_saturate(Tensor self, ScalarType dtype) -> Tensor", infer_saturate, saturate_samples);
   saturate.lower = lower_saturate;
   saturate.oracle = oracle_saturate;
   saturate.source = "ONNX Cast";
@@ -189,8 +207,8 @@ Decls cast() {
   type_as.pointwise = false;
 
   Decls out = declare({
-      row_of("aten::to.dtype(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=False) -> Tensor", infer_to,
-             to_samples, {{"Cast", import_cast}}),
+      row_of("aten::to.dtype(Tensor self, ScalarType dtype, bool non_blocking=False, bool copy=False) -> Tensor",
+             infer_to, to_samples, {{"Cast", import_cast}}),
       row_of("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, bool non_blocking=False) -> Tensor", infer_to_copy,
              [](SampleSink& s) {
                s.add_as_is({randn({3, 40})}, {{"dtype", val(DType::float16)}});

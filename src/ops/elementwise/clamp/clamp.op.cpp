@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// clamp, clamp_min and clamp_max, with bounds that are numbers or tensors. min > max gives max; a NaN anywhere gives NaN.
+// clamp, clamp_min and clamp_max, with bounds that are numbers or tensors. min > max gives max; a NaN anywhere gives
+// NaN.
 #include <algorithm>
 #include <cmath>
 
@@ -48,8 +49,8 @@ std::vector<Tensor> oracle_clamp(const Args& args, const std::vector<Tensor>& in
     std::vector<int64_t> v = ints_as(tensor("self"), out.shape);
     const auto bound = [&](const char* p, bool low) {
       if (!has(args, p)) return;
-      const std::vector<int64_t> b = is_tensor(p) ? ints_as(tensor(p), out.shape)
-                                                  : std::vector<int64_t>(v.size(), args.scalar(p).as_int());
+      const std::vector<int64_t> b =
+          is_tensor(p) ? ints_as(tensor(p), out.shape) : std::vector<int64_t>(v.size(), args.scalar(p).as_int());
       for (size_t i = 0; i < v.size(); ++i) v[i] = low ? std::max(v[i], b[i]) : std::min(v[i], b[i]);
     };
     bound("min", true);
@@ -59,8 +60,8 @@ std::vector<Tensor> oracle_clamp(const Args& args, const std::vector<Tensor>& in
   std::vector<double> v = doubles_as(tensor("self"), out.shape);
   const auto bound = [&](const char* p, bool low) {
     if (!has(args, p)) return;
-    const std::vector<double> b = is_tensor(p) ? doubles_as(tensor(p), out.shape)
-                                               : std::vector<double>(v.size(), args.scalar(p).as_double());
+    const std::vector<double> b =
+        is_tensor(p) ? doubles_as(tensor(p), out.shape) : std::vector<double>(v.size(), args.scalar(p).as_double());
     for (size_t i = 0; i < v.size(); ++i) v[i] = low ? nan_max(v[i], b[i]) : nan_min(v[i], b[i]);
   };
   bound("min", true);
@@ -98,7 +99,8 @@ void import_clip(Importing& node) {
 
 Decls clamp() {
   Formula tensors = row_of(
-      "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp_min", {"self", "min", "max"},
+      "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp_min",
+      {"self", "min", "max"},
       [](SampleSink& s) {
         s.add({randn({2, 1030}), Tensor::full({}, -0.5, DType::float32), Tensor::full({}, 0.75, DType::float32)});
         s.add({randn({3, 40}), randn({40}, 2), randn({3, 1}, 3)});

@@ -12,16 +12,26 @@ namespace {
 // The step that rounds a lane's value to a dtype; undefined when the lane is the dtype's own.
 Fn rounding_to(DType dtype) {
   switch (dtype) {
-    case DType::float16: return fn(Cast::round_float16);
-    case DType::bfloat16: return fn(Cast::round_bfloat16);
-    case DType::float8_e4m3fn: return fn(Cast::round_e4m3);
-    case DType::float8_e5m2: return fn(Cast::round_e5m2);
-    case DType::int8: return fn(Cast::wrap_int8);
-    case DType::uint8: return fn(Cast::wrap_uint8);
-    case DType::int16: return fn(Cast::wrap_int16);
-    case DType::uint16: return fn(Cast::wrap_uint16);
-    case DType::uint32: return fn(Cast::wrap_uint32);
-    default: return {};
+    case DType::float16:
+      return fn(Cast::round_float16);
+    case DType::bfloat16:
+      return fn(Cast::round_bfloat16);
+    case DType::float8_e4m3fn:
+      return fn(Cast::round_e4m3);
+    case DType::float8_e5m2:
+      return fn(Cast::round_e5m2);
+    case DType::int8:
+      return fn(Cast::wrap_int8);
+    case DType::uint8:
+      return fn(Cast::wrap_uint8);
+    case DType::int16:
+      return fn(Cast::wrap_int16);
+    case DType::uint16:
+      return fn(Cast::wrap_uint16);
+    case DType::uint32:
+      return fn(Cast::wrap_uint32);
+    default:
+      return {};
   }
 }
 
@@ -34,14 +44,22 @@ Params limits_of() {
 }
 Params limits(DType dtype) {
   switch (dtype) {
-    case DType::int8: return limits_of<int8_t>();
-    case DType::uint8: return limits_of<uint8_t>();
-    case DType::int16: return limits_of<int16_t>();
-    case DType::uint16: return limits_of<uint16_t>();
-    case DType::int32: return limits_of<int32_t>();
-    case DType::uint32: return limits_of<uint32_t>();
-    case DType::uint64: return limits_of<uint64_t>();
-    default: return limits_of<int64_t>();
+    case DType::int8:
+      return limits_of<int8_t>();
+    case DType::uint8:
+      return limits_of<uint8_t>();
+    case DType::int16:
+      return limits_of<int16_t>();
+    case DType::uint16:
+      return limits_of<uint16_t>();
+    case DType::int32:
+      return limits_of<int32_t>();
+    case DType::uint32:
+      return limits_of<uint32_t>();
+    case DType::uint64:
+      return limits_of<uint64_t>();
+    default:
+      return limits_of<int64_t>();
   }
 }
 
@@ -64,25 +82,39 @@ bool is_real(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
 
 double rounded(double v, DType dtype) {
   switch (dtype) {
-    case DType::float32: return static_cast<float>(v);
-    case DType::float16: return to_float(convert<float16_t>(v));
-    case DType::bfloat16: return to_float(convert<bfloat16_t>(v));
-    case DType::float8_e4m3fn: return to_float(convert<float8_e4m3fn_t>(v));
-    case DType::float8_e5m2: return to_float(convert<float8_e5m2_t>(v));
-    default: return v;
+    case DType::float32:
+      return static_cast<float>(v);
+    case DType::float16:
+      return to_float(convert<float16_t>(v));
+    case DType::bfloat16:
+      return to_float(convert<bfloat16_t>(v));
+    case DType::float8_e4m3fn:
+      return to_float(convert<float8_e4m3fn_t>(v));
+    case DType::float8_e5m2:
+      return to_float(convert<float8_e5m2_t>(v));
+    default:
+      return v;
   }
 }
 
 int64_t wrapped(int64_t v, DType dtype) {
   switch (dtype) {
-    case DType::int8: return static_cast<int8_t>(v);
-    case DType::uint8: return static_cast<uint8_t>(v);
-    case DType::int16: return static_cast<int16_t>(v);
-    case DType::uint16: return static_cast<uint16_t>(v);
-    case DType::int32: return static_cast<int32_t>(v);
-    case DType::uint32: return static_cast<uint32_t>(v);
-    case DType::bool_: return v != 0;
-    default: return v;
+    case DType::int8:
+      return static_cast<int8_t>(v);
+    case DType::uint8:
+      return static_cast<uint8_t>(v);
+    case DType::int16:
+      return static_cast<int16_t>(v);
+    case DType::uint16:
+      return static_cast<uint16_t>(v);
+    case DType::int32:
+      return static_cast<int32_t>(v);
+    case DType::uint32:
+      return static_cast<uint32_t>(v);
+    case DType::bool_:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
@@ -129,9 +161,12 @@ Val Builder::constant(const Scalar& value, DType dtype) {
   n.dtype = dtype;
   n.lane = lane_of(dtype);
   const bool whole = value.category() == Category::integral || value.category() == Category::boolean;
-  if (is_real(n.lane)) n.real = rounded(whole ? static_cast<double>(value.as_int()) : value.as_double(), dtype);
-  else if (dtype == DType::bool_) n.whole = whole ? value.as_int() != 0 : value.as_double() != 0;
-  else n.whole = wrapped(value.as_int(), dtype);
+  if (is_real(n.lane))
+    n.real = rounded(whole ? static_cast<double>(value.as_int()) : value.as_double(), dtype);
+  else if (dtype == DType::bool_)
+    n.whole = whole ? value.as_int() != 0 : value.as_double() != 0;
+  else
+    n.whole = wrapped(value.as_int(), dtype);
   return push_constant(n);
 }
 
@@ -144,7 +179,8 @@ Val Builder::wide_constant(double value, DType dtype) {
   return push_constant(n);
 }
 
-Val Builder::raw_step(Fn f, Lane lane, DType dtype, bool is_rounded, std::initializer_list<Val> in, const Params& params) {
+Val Builder::raw_step(Fn f, Lane lane, DType dtype, bool is_rounded, std::initializer_list<Val> in,
+                      const Params& params) {
   Node n;
   n.fn = f;
   n.lane = lane;

@@ -11,30 +11,38 @@ Lane lane_of(DType dtype) {
     case DType::bfloat16:
     case DType::float32:
     case DType::float8_e4m3fn:
-    case DType::float8_e5m2: return Lane::f32;
-    case DType::float64: return Lane::f64;
+    case DType::float8_e5m2:
+      return Lane::f32;
+    case DType::float64:
+      return Lane::f64;
     case DType::int8:
     case DType::uint8:
     case DType::int16:
     case DType::uint16:
-    case DType::int32: return Lane::i32;
+    case DType::int32:
+      return Lane::i32;
     case DType::uint32:
-    case DType::int64: return Lane::i64;
-    case DType::uint64: return Lane::u64;
-    case DType::bool_: return Lane::b8;
-    default: break;
+    case DType::int64:
+      return Lane::i64;
+    case DType::uint64:
+      return Lane::u64;
+    case DType::bool_:
+      return Lane::b8;
+    default:
+      break;
   }
   fail(Code::unsupported, "elementwise ops on {} are not supported yet; pass real tensors", name(dtype));
 }
 
 DType dtype_of_lane(Lane lane) {
-  static constexpr DType types[] = {DType::float32, DType::float64, DType::int32, DType::int64, DType::uint64, DType::bool_};
+  static constexpr DType types[] = {DType::float32, DType::float64, DType::int32,
+                                    DType::int64,   DType::uint64,  DType::bool_};
   return types[static_cast<int>(lane)];
 }
 
 Tables tables() {
-  return {{real32_table(), real64_table(), math32_table(), math64_table(), i32_table(), i64_table(), u64_table(), b8_table(),
-           cast_table(), memory_table()}};
+  return {{real32_table(), real64_table(), math32_table(), math64_table(), i32_table(), i64_table(), u64_table(),
+           b8_table(), cast_table(), memory_table()}};
 }
 
 const char* name(Fn f) {

@@ -120,27 +120,27 @@ HWY_INLINE void each2(const Block& b, F f) {
   for (int64_t i = 0; i < b.n; ++i) out[i] = f(x[i], y[i]);
 }
 
-#define NBX_I1(name, expression)                                        \
-  template <class T>                                                    \
-  void name(const Block& b) {                                           \
-    [[maybe_unused]] const T low = static_cast<T>(b.params->i[0]);      \
-    [[maybe_unused]] const T high = static_cast<T>(b.params->i[1]);     \
+#define NBX_I1(name, expression)                                                    \
+  template <class T>                                                                \
+  void name(const Block& b) {                                                       \
+    [[maybe_unused]] const T low = static_cast<T>(b.params->i[0]);                  \
+    [[maybe_unused]] const T high = static_cast<T>(b.params->i[1]);                 \
     steps1<T, T>(b, [=](T x) HWY_ATTR -> T { return static_cast<T>(expression); }); \
   }
-#define NBX_I2(name, Out, expression)                                   \
-  template <class T>                                                    \
-  void name(const Block& b) {                                           \
-    [[maybe_unused]] const T scale = static_cast<T>(b.params->i[0]);    \
+#define NBX_I2(name, Out, expression)                                                          \
+  template <class T>                                                                           \
+  void name(const Block& b) {                                                                  \
+    [[maybe_unused]] const T scale = static_cast<T>(b.params->i[0]);                           \
     steps2<T, Out>(b, [=](T x, T y) HWY_ATTR -> Out { return static_cast<Out>(expression); }); \
   }
-#define NBX_E2(name, prepare, expression)                               \
-  template <class T>                                                    \
-  void name(const Block& b) {                                           \
-    [[maybe_unused]] const int64_t bits = b.params->i[0];               \
-    each2<T>(b, [=](T x, T y) HWY_ATTR -> T {                           \
-      prepare;                                                          \
-      return expression;                                                \
-    });                                                                 \
+#define NBX_E2(name, prepare, expression)                 \
+  template <class T>                                      \
+  void name(const Block& b) {                             \
+    [[maybe_unused]] const int64_t bits = b.params->i[0]; \
+    each2<T>(b, [=](T x, T y) HWY_ATTR -> T {             \
+      prepare;                                            \
+      return expression;                                  \
+    });                                                   \
   }
 
 namespace ints {
@@ -158,7 +158,7 @@ NBX_I1(neg, Raw<T>{0} - static_cast<Raw<T>>(x))
 NBX_I1(abs, x < 0 ? Raw<T>{0} - static_cast<Raw<T>>(x) : static_cast<Raw<T>>(x))
 NBX_I1(square, times(x, x))
 NBX_I1(sign, (x > 0) - (x < 0))
-NBX_I2(bit_and, T, x & y)
+NBX_I2(bit_and, T, x& y)
 NBX_I2(bit_or, T, x | y)
 NBX_I2(bit_xor, T, x ^ y)
 NBX_I1(bit_not, ~x)
@@ -196,23 +196,42 @@ void addcmul(const Block& b) {
   for (int64_t i = 0; i < b.n; i += kStep) {
     NBX_INDEPENDENT
     for (int64_t j = 0; j < kStep; ++j)
-      out[i + j] = wrap<T>(static_cast<Raw<T>>(x[i + j]) + static_cast<Raw<T>>(times(times(scale, y[i + j]), z[i + j])));
+      out[i + j] =
+          wrap<T>(static_cast<Raw<T>>(x[i + j]) + static_cast<Raw<T>>(times(times(scale, y[i + j]), z[i + j])));
   }
 }
 }  // namespace ints
 
 namespace bools {
 using T8 = uint8_t;
-void bit_and(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x & y; }); }
-void bit_or(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x | y; }); }
-void bit_xor(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x ^ y; }); }
-void bit_not(const Block& b) { steps1<T8, T8>(b, [](T8 x) HWY_ATTR -> T8 { return x ^ 1; }); }
-void eq(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x ^ y ^ 1; }); }
-void lt(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return (x ^ 1) & y; }); }
-void le(const Block& b) { steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return (x ^ 1) | y; }); }
+void bit_and(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x & y; });
+}
+void bit_or(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x | y; });
+}
+void bit_xor(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x ^ y; });
+}
+void bit_not(const Block& b) {
+  steps1<T8, T8>(b, [](T8 x) HWY_ATTR -> T8 { return x ^ 1; });
+}
+void eq(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return x ^ y ^ 1; });
+}
+void lt(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return (x ^ 1) & y; });
+}
+void le(const Block& b) {
+  steps2<T8, T8>(b, [](T8 x, T8 y) HWY_ATTR -> T8 { return (x ^ 1) | y; });
+}
 void where(const Block& b) { ints::where<T8>(b); }
-void set(const Block& b) { steps1<T8, T8>(b, [](T8) HWY_ATTR -> T8 { return 1; }); }
-void clear(const Block& b) { steps1<T8, T8>(b, [](T8) HWY_ATTR -> T8 { return 0; }); }
+void set(const Block& b) {
+  steps1<T8, T8>(b, [](T8) HWY_ATTR -> T8 { return 1; });
+}
+void clear(const Block& b) {
+  steps1<T8, T8>(b, [](T8) HWY_ATTR -> T8 { return 0; });
+}
 }  // namespace bools
 
 template <class T>

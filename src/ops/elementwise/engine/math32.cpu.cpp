@@ -20,45 +20,45 @@ using V = hn::Vec<D>;
 
 namespace math32 {
 
-#define NBX_V1(name, expression)                                                        \
-  void name(const Block& b) {                                                           \
-    const D d;                                                                          \
-    const float* in = static_cast<const float*>(b.in[0]);                               \
-    float* out = static_cast<float*>(b.out);                                            \
-    for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) {             \
-      const V x = hn::LoadU(d, in + i);                                                 \
-      hn::StoreU(expression, d, out + i);                                               \
-    }                                                                                   \
+#define NBX_V1(name, expression)                                            \
+  void name(const Block& b) {                                               \
+    const D d;                                                              \
+    const float* in = static_cast<const float*>(b.in[0]);                   \
+    float* out = static_cast<float*>(b.out);                                \
+    for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) { \
+      const V x = hn::LoadU(d, in + i);                                     \
+      hn::StoreU(expression, d, out + i);                                   \
+    }                                                                       \
   }
-#define NBX_V2(name, expression)                                                        \
-  void name(const Block& b) {                                                           \
-    const D d;                                                                          \
-    const float* in = static_cast<const float*>(b.in[0]);                               \
-    const float* with = static_cast<const float*>(b.in[1]);                             \
-    float* out = static_cast<float*>(b.out);                                            \
-    for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) {             \
-      const V x = hn::LoadU(d, in + i), y = hn::LoadU(d, with + i);                     \
-      hn::StoreU(expression, d, out + i);                                               \
-    }                                                                                   \
+#define NBX_V2(name, expression)                                            \
+  void name(const Block& b) {                                               \
+    const D d;                                                              \
+    const float* in = static_cast<const float*>(b.in[0]);                   \
+    const float* with = static_cast<const float*>(b.in[1]);                 \
+    float* out = static_cast<float*>(b.out);                                \
+    for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) { \
+      const V x = hn::LoadU(d, in + i), y = hn::LoadU(d, with + i);         \
+      hn::StoreU(expression, d, out + i);                                   \
+    }                                                                       \
   }
-#define NBX_S1(name, expression)                                                        \
-  void name(const Block& b) {                                                           \
-    const float* in = static_cast<const float*>(b.in[0]);                               \
-    float* out = static_cast<float*>(b.out);                                            \
-    for (int64_t i = 0; i < b.n; ++i) {                                                 \
-      const double x = in[i];                                                           \
-      out[i] = static_cast<float>(expression);                                          \
-    }                                                                                   \
+#define NBX_S1(name, expression)                          \
+  void name(const Block& b) {                             \
+    const float* in = static_cast<const float*>(b.in[0]); \
+    float* out = static_cast<float*>(b.out);              \
+    for (int64_t i = 0; i < b.n; ++i) {                   \
+      const double x = in[i];                             \
+      out[i] = static_cast<float>(expression);            \
+    }                                                     \
   }
-#define NBX_S2(name, expression)                                                        \
-  void name(const Block& b) {                                                           \
-    const float* in = static_cast<const float*>(b.in[0]);                               \
-    const float* with = static_cast<const float*>(b.in[1]);                             \
-    float* out = static_cast<float*>(b.out);                                            \
-    for (int64_t i = 0; i < b.n; ++i) {                                                 \
-      const float x = in[i], y = with[i];                                               \
-      out[i] = expression;                                                              \
-    }                                                                                   \
+#define NBX_S2(name, expression)                            \
+  void name(const Block& b) {                               \
+    const float* in = static_cast<const float*>(b.in[0]);   \
+    const float* with = static_cast<const float*>(b.in[1]); \
+    float* out = static_cast<float*>(b.out);                \
+    for (int64_t i = 0; i < b.n; ++i) {                     \
+      const float x = in[i], y = with[i];                   \
+      out[i] = expression;                                  \
+    }                                                       \
   }
 #define NBX_P(i) hn::Set(d, static_cast<float>(b.params->f[i]))
 

@@ -7,25 +7,25 @@ namespace nbx::pointwise {
 namespace {
 namespace math64 {
 
-#define NBX_F1(name, expression)                                    \
-  void name(const Block& b) {                                       \
-    const double* in = static_cast<const double*>(b.in[0]);         \
-    double* out = static_cast<double*>(b.out);                      \
-    [[maybe_unused]] const double* p = b.params->f;                 \
-    for (int64_t i = 0; i < b.n; ++i) {                             \
-      const double x = in[i];                                       \
-      out[i] = expression;                                          \
-    }                                                               \
+#define NBX_F1(name, expression)                            \
+  void name(const Block& b) {                               \
+    const double* in = static_cast<const double*>(b.in[0]); \
+    double* out = static_cast<double*>(b.out);              \
+    [[maybe_unused]] const double* p = b.params->f;         \
+    for (int64_t i = 0; i < b.n; ++i) {                     \
+      const double x = in[i];                               \
+      out[i] = expression;                                  \
+    }                                                       \
   }
-#define NBX_F2(name, expression)                                    \
-  void name(const Block& b) {                                       \
-    const double* in = static_cast<const double*>(b.in[0]);         \
-    const double* with = static_cast<const double*>(b.in[1]);       \
-    double* out = static_cast<double*>(b.out);                      \
-    for (int64_t i = 0; i < b.n; ++i) {                             \
-      const double x = in[i], y = with[i];                          \
-      out[i] = expression;                                          \
-    }                                                               \
+#define NBX_F2(name, expression)                              \
+  void name(const Block& b) {                                 \
+    const double* in = static_cast<const double*>(b.in[0]);   \
+    const double* with = static_cast<const double*>(b.in[1]); \
+    double* out = static_cast<double*>(b.out);                \
+    for (int64_t i = 0; i < b.n; ++i) {                       \
+      const double x = in[i], y = with[i];                    \
+      out[i] = expression;                                    \
+    }                                                         \
   }
 
 NBX_F1(exp, std::exp(x))

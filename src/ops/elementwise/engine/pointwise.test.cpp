@@ -7,8 +7,8 @@
 #include "backend/cpu/targets.h"
 #include "ops/eager.h"
 #include "ops/elementwise/activation.h"
-#include "ops/elementwise/fuse.h"
 #include "ops/elementwise/formula.h"
+#include "ops/elementwise/fuse.h"
 
 namespace nbx {
 namespace {
@@ -28,13 +28,15 @@ class Chains {
           if (pick(3) == 0) e = 1;
       if (i == 3) s.erase(s.begin());
       const DType type = types[pick(6)];
-      Tensor t = is_floating(type) ? rand_uniform(s, -3, 3, pick(1000)).to(type) : rand_ints(s, -9, 9, type, pick(1000));
+      Tensor t =
+          is_floating(type) ? rand_uniform(s, -3, 3, pick(1000)).to(type) : rand_ints(s, -9, 9, type, pick(1000));
       tensors.push_back(pick(3) == 0 ? strided(t) : t);
     }
-    static const char* unary[] = {"aten::relu", "aten::sigmoid", "aten::tanh", "aten::neg", "aten::exp", "aten::erf",
-                                  "aten::square", "aten::isnan", "aten::sin", "aten::abs", "aten::hardswish", "aten::floor"};
+    static const char* unary[] = {"aten::relu", "aten::sigmoid", "aten::tanh",      "aten::neg",
+                                  "aten::exp",  "aten::erf",     "aten::square",    "aten::isnan",
+                                  "aten::sin",  "aten::abs",     "aten::hardswish", "aten::floor"};
     static const char* binary[] = {"aten::add.Tensor", "aten::mul.Tensor", "aten::sub.Tensor", "aten::maximum",
-                                   "aten::gt.Tensor", "aten::div.Tensor", "aten::logical_or"};
+                                   "aten::gt.Tensor",  "aten::div.Tensor", "aten::logical_or"};
     static const DType casts[] = {DType::float16, DType::bfloat16, DType::float32, DType::int16, DType::float8_e5m2};
     while (static_cast<int>(calls.size()) < length) {
       const int a = pick(static_cast<int>(tensors.size())), b = pick(static_cast<int>(tensors.size()));
@@ -44,17 +46,23 @@ class Chains {
       std::vector<int> ids;
       const char* op = nullptr;
       switch (pick(5)) {
-        case 0: op = unary[pick(12)], args = {tensors[static_cast<size_t>(whole)]}, ids = {whole}; break;
-        case 1:
-          op = binary[pick(7)], args = {tensors[static_cast<size_t>(whole)], tensors[static_cast<size_t>(a)]}, ids = {whole, a};
+        case 0:
+          op = unary[pick(12)], args = {tensors[static_cast<size_t>(whole)]}, ids = {whole};
           break;
-        case 2: op = "aten::mul.Tensor", args = {tensors[static_cast<size_t>(whole)], val(0.3)}, ids = {whole}; break;
+        case 1:
+          op = binary[pick(7)], args = {tensors[static_cast<size_t>(whole)], tensors[static_cast<size_t>(a)]},
+          ids = {whole, a};
+          break;
+        case 2:
+          op = "aten::mul.Tensor", args = {tensors[static_cast<size_t>(whole)], val(0.3)}, ids = {whole};
+          break;
         case 3:
           op = "aten::to.dtype", args = {tensors[static_cast<size_t>(whole)], val(casts[pick(5)])}, ids = {whole};
           break;
         default:
           op = "aten::where.self", ids = {a, whole, b};
-          args = {tensors[static_cast<size_t>(a)], tensors[static_cast<size_t>(whole)], tensors[static_cast<size_t>(b)]};
+          args = {tensors[static_cast<size_t>(a)], tensors[static_cast<size_t>(whole)],
+                  tensors[static_cast<size_t>(b)]};
       }
       try {
         Call call = make_call(require_op(op), args);
@@ -113,16 +121,18 @@ TEST(Fuse, ARandomChainGivesTheBitsOfItsCallsOnEveryTargetAndForAnyNumberOfThrea
 
 TEST(Fuse, AProgramPrintsAsItIsParsed) {
   const std::string text =
-      "v0 = aten::mul.Tensor(%0, 0.5); v1 = aten::add.Tensor(v0, %1, alpha=2); v2 = aten::gelu(v1, approximate='tanh'); "
+      "v0 = aten::mul.Tensor(%0, 0.5); v1 = aten::add.Tensor(v0, %1, alpha=2); v2 = aten::gelu(v1, "
+      "approximate='tanh'); "
       "v3 = aten::to.dtype(v2, bfloat16); v4 = aten::clamp(v3, max=inf); return v4, v1";
   EXPECT_EQ(pointwise::print_chain(pointwise::parse_chain(text, 2)), text);
 }
 
 TEST(Fuse, AMalformedProgramIsAnErrorThatNamesTheColumn) {
-  for (const char* text : {"", "return", "return v0", "v0 = aten::relu(%0)", "v0 = aten::relu(%0; return v0",
-                           "v0 = aten::relu(%7); return v0", "v0 = aten::relu(v0); return v0", "v1 = aten::relu(%0); return v1",
-                           "v0 = aten::relu(%0); return v0 and more", "v0 = aten::gelu(%0, approximate='none); return v0",
-                           "v0 = aten::relu(%99999999999999999999); return v0"}) {
+  for (const char* text :
+       {"", "return", "return v0", "v0 = aten::relu(%0)", "v0 = aten::relu(%0; return v0",
+        "v0 = aten::relu(%7); return v0", "v0 = aten::relu(v0); return v0", "v1 = aten::relu(%0); return v1",
+        "v0 = aten::relu(%0); return v0 and more", "v0 = aten::gelu(%0, approximate='none); return v0",
+        "v0 = aten::relu(%99999999999999999999); return v0"}) {
     try {
       pointwise::parse_chain(text, 2);
       ADD_FAILURE() << "accepted: " << text;
@@ -187,7 +197,8 @@ TEST(Pointwise, AnElementDoesNotDependOnItsNeighbours) {
       for (int64_t i = 0; i < 64; ++i)
         if (i % 3 != 0) {
           const float a = got.data<float>()[i], b = alone.data<float>()[i];
-          ASSERT_TRUE(a == b || (a != a && b != b)) << name << " on " << target << ", element " << i << ": " << a << ", " << b;
+          ASSERT_TRUE(a == b || (a != a && b != b))
+              << name << " on " << target << ", element " << i << ": " << a << ", " << b;
         }
     }
     set_cpu_target("");

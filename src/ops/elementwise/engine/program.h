@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise programs: what any chain of elementwise ops computes for one element, built op by op (Builder), then compiled
-// for concrete shapes (compile) and run in one pass over memory, tile by tile. A single op is a chain of one, so fused and
-// unfused results are the same bits: every op's result is rounded to its own dtype, whether it is stored or not.
+// Pointwise programs: what any chain of elementwise ops computes for one element, built op by op (Builder), then
+// compiled for concrete shapes (compile) and run in one pass over memory, tile by tile. A single op is a chain of one,
+// so fused and unfused results are the same bits: every op's result is rounded to its own dtype, whether it is stored
+// or not.
 #pragma once
 #include <memory>
 #include <vector>
@@ -69,12 +70,13 @@ class Builder {
   std::vector<Val> outputs_;
 };
 
-// Tiles that may be alive at once: beyond that compile refuses. Of tiles that hold one number, kPinned are filled once for
-// many tiles, the others each time they are used.
+// Tiles that may be alive at once: beyond that compile refuses. Of tiles that hold one number, kPinned are filled once
+// for many tiles, the others each time they are used.
 inline constexpr int kMaxLive = 64;
 inline constexpr int kPinned = 16;
 
-// All outputs are contiguous and of `shape`. Output 0 may lie where input 0 lies when that is dense and of the same bytes.
+// All outputs are contiguous and of `shape`. Output 0 may lie where input 0 lies when that is dense and of the same
+// bytes.
 Bound compile(const Builder& builder, const Shape& shape);
 
 }  // namespace nbx::pointwise

@@ -56,7 +56,8 @@ HWY_INLINE void map1(const Block& b, F f) {
   const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(b.in[0]);
   T* out = static_cast<T*>(b.out);
-  for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, out + i);
+  for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d)))
+    hn::StoreU(f(d, hn::LoadU(d, x + i)), d, out + i);
 }
 template <class T, class F>
 HWY_INLINE void map2(const Block& b, F f) {
@@ -82,7 +83,8 @@ HWY_INLINE void test1(const Block& b, F f) {
   const hn::ScalableTag<T> d;
   const T* x = static_cast<const T*>(b.in[0]);
   uint8_t* out = static_cast<uint8_t*>(b.out);
-  for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d))) store_mask(d, f(d, hn::LoadU(d, x + i)), out + i);
+  for (int64_t i = 0; i < b.n; i += static_cast<int64_t>(hn::Lanes(d)))
+    store_mask(d, f(d, hn::LoadU(d, x + i)), out + i);
 }
 template <class T, class F>
 HWY_INLINE void test2(const Block& b, F f) {
@@ -111,30 +113,45 @@ HWY_INLINE V signed_round(V v) {
 }
 
 #define NBX_P(i) hn::Set(d, static_cast<T>(b.params->f[i]))
-#define NBX_MAP1(name, expression) \
-  template <class T>               \
-  void name(const Block& b) {      \
-    map1<T>(b, [&](auto d, auto x) HWY_ATTR { (void)d; return expression; }); \
+#define NBX_MAP1(name, expression)            \
+  template <class T>                          \
+  void name(const Block& b) {                 \
+    map1<T>(b, [&](auto d, auto x) HWY_ATTR { \
+      (void)d;                                \
+      return expression;                      \
+    });                                       \
   }
-#define NBX_MAP2(name, expression) \
-  template <class T>               \
-  void name(const Block& b) {      \
-    map2<T>(b, [&](auto d, auto x, auto y) HWY_ATTR { (void)d; return expression; }); \
+#define NBX_MAP2(name, expression)                    \
+  template <class T>                                  \
+  void name(const Block& b) {                         \
+    map2<T>(b, [&](auto d, auto x, auto y) HWY_ATTR { \
+      (void)d;                                        \
+      return expression;                              \
+    });                                               \
   }
-#define NBX_MAP3(name, expression) \
-  template <class T>               \
-  void name(const Block& b) {      \
-    map3<T>(b, [&](auto d, auto x, auto y, auto z) HWY_ATTR { (void)d; return expression; }); \
+#define NBX_MAP3(name, expression)                            \
+  template <class T>                                          \
+  void name(const Block& b) {                                 \
+    map3<T>(b, [&](auto d, auto x, auto y, auto z) HWY_ATTR { \
+      (void)d;                                                \
+      return expression;                                      \
+    });                                                       \
   }
-#define NBX_TEST1(name, expression) \
-  template <class T>                \
-  void name(const Block& b) {       \
-    test1<T>(b, [&](auto d, auto x) HWY_ATTR { (void)d; return expression; }); \
+#define NBX_TEST1(name, expression)            \
+  template <class T>                           \
+  void name(const Block& b) {                  \
+    test1<T>(b, [&](auto d, auto x) HWY_ATTR { \
+      (void)d;                                 \
+      return expression;                       \
+    });                                        \
   }
-#define NBX_TEST2(name, expression) \
-  template <class T>                \
-  void name(const Block& b) {       \
-    test2<T>(b, [&](auto d, auto x, auto y) HWY_ATTR { (void)d; return expression; }); \
+#define NBX_TEST2(name, expression)                    \
+  template <class T>                                   \
+  void name(const Block& b) {                          \
+    test2<T>(b, [&](auto d, auto x, auto y) HWY_ATTR { \
+      (void)d;                                         \
+      return expression;                               \
+    });                                                \
   }
 
 namespace real {
@@ -183,11 +200,12 @@ NBX_MAP1(nan_to_num,
 NBX_MAP1(clamp, simd::min(simd::max(x, NBX_P(0)), NBX_P(1)))
 NBX_MAP1(clamp_min, simd::max(x, NBX_P(0)))
 NBX_MAP1(clamp_max, simd::min(x, NBX_P(0)))
-NBX_MAP1(hardsigmoid, hn::Div(simd::clamp(hn::Add(x, hn::Set(d, T{3})), hn::Zero(d), hn::Set(d, T{6})), hn::Set(d, T{6})))
+NBX_MAP1(hardsigmoid,
+         hn::Div(simd::clamp(hn::Add(x, hn::Set(d, T{3})), hn::Zero(d), hn::Set(d, T{6})), hn::Set(d, T{6})))
 NBX_MAP1(hard_sigmoid, simd::clamp(hn::MulAdd(NBX_P(0), x, NBX_P(1)), hn::Zero(d), hn::Set(d, T{1})))
 // Dividing first keeps x (x + 3) of the largest values from overflowing.
-NBX_MAP1(hardswish,
-         hn::Mul(x, hn::Div(simd::clamp(hn::Add(x, hn::Set(d, T{3})), hn::Zero(d), hn::Set(d, T{6})), hn::Set(d, T{6}))))
+NBX_MAP1(hardswish, hn::Mul(x, hn::Div(simd::clamp(hn::Add(x, hn::Set(d, T{3})), hn::Zero(d), hn::Set(d, T{6})),
+                                       hn::Set(d, T{6}))))
 NBX_MAP1(leaky_relu, hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, NBX_P(0))))
 NBX_MAP1(threshold, hn::IfThenElse(hn::Le(x, NBX_P(0)), NBX_P(1), x))
 NBX_MAP1(softsign, hn::Div(x, hn::Add(hn::Set(d, T{1}), hn::Abs(x))))

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "ops/elementwise/engine/gather.h"
 #include "ops/elementwise/engine/program.h"
 #include "shape/broadcast.h"
 #include "shape/strides.h"
@@ -14,23 +15,33 @@ namespace nbx::pointwise {
 
 namespace {
 
-constexpr int64_t kScratch = 40 * 1024;     // a worker's tiles, on its stack
-constexpr int64_t kTileBytes = 24 * 1024;   // what they may fill of a 32 KiB first-level cache
+constexpr int64_t kScratch = 40 * 1024;    // a worker's tiles, on its stack
+constexpr int64_t kTileBytes = 24 * 1024;  // what they may fill of a 32 KiB first-level cache
 constexpr int64_t kLongestTile = 1024;
-constexpr int64_t kStagingBytes = 4;        // widest dtype that is no lane's own
+constexpr int64_t kStagingBytes = 4;  // widest dtype that is no lane's own
 
 Fn load_fn(DType dtype) {
   switch (dtype) {
-    case DType::float16: return fn(Memory::load_float16);
-    case DType::bfloat16: return fn(Memory::load_bfloat16);
-    case DType::float8_e4m3fn: return fn(Memory::load_e4m3);
-    case DType::float8_e5m2: return fn(Memory::load_e5m2);
-    case DType::int8: return fn(Memory::load_int8);
-    case DType::uint8: return fn(Memory::load_uint8);
-    case DType::int16: return fn(Memory::load_int16);
-    case DType::uint16: return fn(Memory::load_uint16);
-    case DType::uint32: return fn(Memory::load_uint32);
-    default: return {};
+    case DType::float16:
+      return fn(Memory::load_float16);
+    case DType::bfloat16:
+      return fn(Memory::load_bfloat16);
+    case DType::float8_e4m3fn:
+      return fn(Memory::load_e4m3);
+    case DType::float8_e5m2:
+      return fn(Memory::load_e5m2);
+    case DType::int8:
+      return fn(Memory::load_int8);
+    case DType::uint8:
+      return fn(Memory::load_uint8);
+    case DType::int16:
+      return fn(Memory::load_int16);
+    case DType::uint16:
+      return fn(Memory::load_uint16);
+    case DType::uint32:
+      return fn(Memory::load_uint32);
+    default:
+      return {};
   }
 }
 Fn store_fn(DType dtype) {
@@ -42,27 +53,27 @@ Fn store_fn(DType dtype) {
 struct Access {
   enum Kind : uint8_t { linear, splat, gather } kind = linear;
   int operand = 0;
-  int64_t offset = 0;   // elements
+  int64_t offset = 0;  // elements
   int64_t itemsize = 4;
-  Fn load;              // undefined: the lane's own dtype
-  Strides strides;      // over Plan::shape
+  Fn load;          // undefined: the lane's own dtype
+  Strides strides;  // over Plan::shape
 };
 struct Fill {  // a tile of one number
   int reg = 0;
   int lane_bytes = 4;
-  int access = -1;      // a one-element operand; else the constant below
+  int access = -1;  // a one-element operand; else the constant below
   double real = 0;
   int64_t whole = 0;
   Lane lane = Lane::f32;
 };
 struct Action {
   enum Kind : uint8_t { load, fill, step } kind = step;
-  bool last = false;    // may write to its output directly
-  bool copy = false;    // load: into a tile even when it could be read in place
+  bool last = false;  // may write to its output directly
+  bool copy = false;  // load: into a tile even when it could be read in place
   int16_t out = 0;
   int16_t in[3] = {0, 0, 0};
   uint8_t count = 0;
-  int access = 0;       // load: into accesses; fill: into fills
+  int access = 0;  // load: into accesses; fill: into fills
   Fn fn;
   Params params;
 };
@@ -75,7 +86,7 @@ struct Store {
 };
 
 struct Plan {
-  Shape shape;          // coalesced
+  Shape shape;  // coalesced
   int64_t numel = 0;
   int64_t tile = kLongestTile;
   int64_t chunk = kLongestTile;
@@ -83,7 +94,7 @@ struct Plan {
   unsigned groups = 0;  // which tables are used
   std::vector<Access> accesses;
   std::vector<Fill> fills;
-  size_t pinned = 0;    // fills before this one hold for a whole chunk
+  size_t pinned = 0;  // fills before this one hold for a whole chunk
   std::vector<Action> actions;
   std::vector<Store> stores;
   std::vector<int64_t> at;  // byte offset of each register
@@ -92,12 +103,16 @@ struct Plan {
 
 int weight(const Node& n) {
   switch (n.fn.group) {
-    case Group::math32: return 8;
-    case Group::math64: return 30;
+    case Group::math32:
+      return 8;
+    case Group::math64:
+      return 30;
     case Group::i32:
     case Group::i64:
-    case Group::u64: return 2;
-    default: return 1;
+    case Group::u64:
+      return 2;
+    default:
+      return 1;
   }
 }
 
@@ -129,53 +144,19 @@ std::vector<size_t> last_uses(const Builder& b, const std::vector<bool>& use) {
   return last;
 }
 
-template <class T>
-void copy_strided(T* to, const T* from, int64_t stride, int64_t n) {
-  if (stride == 1) {
-    if (n >= 16) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
-    else
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i];
-  } else if (stride == 0) {
-    std::fill_n(to, n, *from);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
-  }
-}
-
-// n elements from the place `coords` on, in row-major order of `shape`.
-template <class T>
-void gather_as(T* to, const T* from, const Shape& shape, const Strides& strides, const int64_t* start, int64_t n) {
-  const int rank = static_cast<int>(shape.size());
-  int64_t coords[kMaxRank];
-  int64_t row = 0;
-  for (int d = 0; d < rank; ++d) {
-    coords[d] = start[d];
-    if (d + 1 < rank) row += start[d] * strides[static_cast<size_t>(d)];
-  }
-  const int64_t inner = shape.back(), stride = strides.back();
-  int64_t column = coords[rank - 1];
-  for (;;) {
-    const int64_t run = std::min(inner - column, n);
-    copy_strided(to, from + row + column * stride, stride, run);
-    to += run;
-    n -= run;
-    if (n == 0) return;
-    column = 0;
-    for (int d = rank - 2; d >= 0; --d) {
-      row += strides[static_cast<size_t>(d)];
-      if (++coords[d] < shape[static_cast<size_t>(d)]) break;
-      row -= strides[static_cast<size_t>(d)] * shape[static_cast<size_t>(d)];
-      coords[d] = 0;
-    }
-  }
-}
-
 void gather(void* to, const std::byte* from, const Plan& p, const Access& a, const int64_t* start, int64_t n) {
   switch (a.itemsize) {
-    case 1: return gather_as(static_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), p.shape, a.strides, start, n);
-    case 2: return gather_as(static_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), p.shape, a.strides, start, n);
-    case 4: return gather_as(static_cast<uint32_t*>(to), reinterpret_cast<const uint32_t*>(from), p.shape, a.strides, start, n);
-    default: return gather_as(static_cast<uint64_t*>(to), reinterpret_cast<const uint64_t*>(from), p.shape, a.strides, start, n);
+    case 1:
+      return gather_as(static_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), p.shape, a.strides, start, n);
+    case 2:
+      return gather_as(static_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), p.shape, a.strides, start,
+                       n);
+    case 4:
+      return gather_as(static_cast<uint32_t*>(to), reinterpret_cast<const uint32_t*>(from), p.shape, a.strides, start,
+                       n);
+    default:
+      return gather_as(static_cast<uint64_t*>(to), reinterpret_cast<const uint64_t*>(from), p.shape, a.strides, start,
+                       n);
   }
 }
 
@@ -192,9 +173,7 @@ class Worker {
 
  private:
   std::byte* reg(int r) { return scratch_ + p_.at[static_cast<size_t>(r)]; }
-  const std::byte* operand(const Access& a) const {
-    return run_.in<std::byte>(a.operand) + a.offset * a.itemsize;
-  }
+  const std::byte* operand(const Access& a) const { return run_.in<std::byte>(a.operand) + a.offset * a.itemsize; }
 
   void fill(const Fill& f, int64_t n) {
     std::byte* to = reg(f.reg);
@@ -205,17 +184,28 @@ class Worker {
       // A function works on whole vectors, so the element is repeated before it is widened.
       alignas(64) std::byte wide[kPad * 8];
       std::byte* narrow = scratch_ + p_.staging;
-      for (int64_t i = 0; i < kPad; ++i) std::memcpy(narrow + i * a.itemsize, operand(a), static_cast<size_t>(a.itemsize));
+      for (int64_t i = 0; i < kPad; ++i)
+        std::memcpy(narrow + i * a.itemsize, operand(a), static_cast<size_t>(a.itemsize));
       fns_[a.load](Block{wide, {narrow, nullptr, nullptr}, kPad, nullptr});
       return spread(to, wide, f.lane_bytes, n);
     }
     switch (f.lane) {
-      case Lane::f32: std::fill_n(reinterpret_cast<float*>(to), n, static_cast<float>(f.real)); break;
-      case Lane::f64: std::fill_n(reinterpret_cast<double*>(to), n, f.real); break;
-      case Lane::i32: std::fill_n(reinterpret_cast<int32_t*>(to), n, static_cast<int32_t>(f.whole)); break;
+      case Lane::f32:
+        std::fill_n(reinterpret_cast<float*>(to), n, static_cast<float>(f.real));
+        break;
+      case Lane::f64:
+        std::fill_n(reinterpret_cast<double*>(to), n, f.real);
+        break;
+      case Lane::i32:
+        std::fill_n(reinterpret_cast<int32_t*>(to), n, static_cast<int32_t>(f.whole));
+        break;
       case Lane::i64:
-      case Lane::u64: std::fill_n(reinterpret_cast<int64_t*>(to), n, f.whole); break;
-      case Lane::b8: std::memset(to, f.whole != 0, static_cast<size_t>(n)); break;
+      case Lane::u64:
+        std::fill_n(reinterpret_cast<int64_t*>(to), n, f.whole);
+        break;
+      case Lane::b8:
+        std::memset(to, f.whole != 0, static_cast<size_t>(n));
+        break;
     }
   }
 
@@ -288,7 +278,8 @@ class Worker {
         const Store& s = p_.stores.front();
         out = run_.out<std::byte>(s.result) + begin * s.itemsize;
       }
-      fns_[action.fn](Block{out, {pointers_[action.in[0]], pointers_[action.in[1]], pointers_[action.in[2]]}, n, &action.params});
+      fns_[action.fn](
+          Block{out, {pointers_[action.in[0]], pointers_[action.in[1]], pointers_[action.in[2]]}, n, &action.params});
       pointers_[action.out] = out;
     }
     for (const Store& s : p_.stores) {
@@ -325,8 +316,10 @@ void run_plan(const Plan& p, const Run& run) {
     Worker worker(p, run, fns, scratch);
     worker.chunk(chunk * p.chunk, std::min(p.numel, (chunk + 1) * p.chunk));
   };
-  if (chunks == 1) work(0, 0);
-  else run.team.run(chunks, work);
+  if (chunks == 1)
+    work(0, 0);
+  else
+    run.team.run(chunks, work);
 }
 
 void use(Plan& p, Fn f) {
@@ -408,8 +401,8 @@ Bound compile(const Builder& b, const Shape& shape) {
   const auto add_fill = [&](Val v) {
     const Node& n = b.node(v);
     reg[static_cast<size_t>(v)] = take(n.lane);
-    p.fills.push_back({reg[static_cast<size_t>(v)], lane_bytes(n.lane), n.kind == Node::input ? access(n.index) : -1, n.real,
-                       n.whole, n.lane});
+    p.fills.push_back({reg[static_cast<size_t>(v)], lane_bytes(n.lane), n.kind == Node::input ? access(n.index) : -1,
+                       n.real, n.whole, n.lane});
   };
   // Filled once, so their registers are never reused: they come before the steps take any.
   std::vector<char> pinned(end, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// custom::pointwise: a chain of pointwise calls in one pass over memory. See ops/elementwise/fuse.h for the program's form.
+// custom::pointwise: a chain of pointwise calls in one pass over memory. See ops/elementwise/fuse.h for the program's
+// form.
 #include "ops/elementwise/formula.h"
 #include "ops/elementwise/fuse.h"
 #include "ops/registry.h"
@@ -28,7 +29,8 @@ Typed typed(const Args& args) {
   for (const Chain::Call& call : t.chain.calls) {
     std::vector<int> sources;
     t.args.push_back(build_args(
-        call.op->parsed, call.values, [&](TensorRef r) { return t.metas[static_cast<size_t>(r.id)]; }, nullptr, &sources));
+        call.op->parsed, call.values, [&](TensorRef r) { return t.metas[static_cast<size_t>(r.id)]; }, nullptr,
+        &sources));
     Meta out = call.op->infer(t.args.back()).front();
     t.alias.push_back(out.alias < 0 ? -1 : sources[static_cast<size_t>(out.alias)]);
     t.metas.push_back(Meta(out.dtype, out.shape));
@@ -44,8 +46,8 @@ Metas infer(const Args& args) {
   for (const int r : t.chain.results) {
     const Meta& m = t.metas[static_cast<size_t>(t.chain.inputs + r)];
     require(m.shape == whole, Code::shape,
-            "custom::pointwise: result v{} has shape {}, the chain's values broadcast to {}; leave the wider ones out", r,
-            to_string(m.shape), to_string(whole));
+            "custom::pointwise: result v{} has shape {}, the chain's values broadcast to {}; leave the wider ones out",
+            r, to_string(m.shape), to_string(whole));
     out.push_back(m);
   }
   return out;
@@ -71,9 +73,9 @@ Bound bind(const Args& args, const Metas& outputs) {
         in.push_back(values[static_cast<size_t>(ids[next++])]);
         continue;
       }
-      in.push_back(b.constant(m.dtype == DType::bool_    ? Scalar{m.known.item_int() != 0}
-                              : is_integral(m.dtype) ? Scalar{m.known.item_int()}
-                                                     : Scalar{m.known.item()},
+      in.push_back(b.constant(m.dtype == DType::bool_ ? Scalar{m.known.item_int() != 0}
+                              : is_integral(m.dtype)  ? Scalar{m.known.item_int()}
+                                                      : Scalar{m.known.item()},
                               m.dtype));
     }
     const Formula& f = *find_formula(t.chain.calls[i].op->parsed.full_name());
@@ -118,7 +120,8 @@ void samples(SampleSink& s) {
   const auto chain = [](const char* text) { return Value(std::string(text)); };
   s.add({std::vector<Tensor>{randn({3, 40})}, chain("v0 = aten::relu(%0); return v0")});
   s.add({std::vector<Tensor>{randn({2, 1030}), randn({1030}, 2)},
-         chain("v0 = aten::mul.Tensor(%0, %1); v1 = aten::add.Tensor(v0, 0.5, alpha=2); v2 = aten::relu(v1); return v2, v0")});
+         chain("v0 = aten::mul.Tensor(%0, %1); v1 = aten::add.Tensor(v0, 0.5, alpha=2); v2 = aten::relu(v1); return "
+               "v2, v0")});
   s.add({std::vector<Tensor>{strided(randn({5, 7})), randn({5, 1}, 2)},
          chain("v0 = aten::sub.Tensor(%0, %1); v1 = aten::sigmoid(v0); v2 = aten::mul.Tensor(v0, v1); return v2")});
   s.add_as_is({std::vector<Tensor>{randn({40009}), randn({}, 2)},

@@ -49,7 +49,8 @@ Metas infer_lerp(const Args& args) {
   Shape shape;
   for (const char* param : f.operands) {
     if (!std::holds_alternative<TensorRef>(args.value(param))) {
-      require(args.scalar(param).category() != Category::complex, Code::unsupported, "lerp: complex weights are not supported yet");
+      require(args.scalar(param).category() != Category::complex, Code::unsupported,
+              "lerp: complex weights are not supported yet");
       continue;
     }
     operands.push_back(operand(args.tensor(param)));
@@ -68,8 +69,8 @@ std::vector<Tensor> oracle_lerp(const Args& args, const std::vector<Tensor>& in)
   const Shape shape = infer_lerp(args).front().shape;
   std::vector<double> a = doubles_as(in[0], shape);
   const std::vector<double> b = doubles_as(in[1], shape);
-  const std::vector<double> w = in.size() > 2 ? doubles_as(in[2], shape)
-                                              : std::vector<double>(a.size(), args.scalar("weight").as_double());
+  const std::vector<double> w =
+      in.size() > 2 ? doubles_as(in[2], shape) : std::vector<double>(a.size(), args.scalar("weight").as_double());
   for (size_t i = 0; i < a.size(); ++i) a[i] = lerp(a[i], b[i], w[i]);
   return {Tensor::of<double>(shape, std::span<const double>(a))};
 }
@@ -101,7 +102,8 @@ Decls ternary() {
     three_samples(s);
     s.add_as_is({rand_ints({9}, -9, 9), rand_ints({9}, -9, 9, DType::int64, 3), rand_ints({9}, -9, 9, DType::int64, 4)},
                 {{"value", val(3)}});
-    s.error(Code::dtype, {"int64"}, {rand_ints({2}, 0, 3), rand_ints({2}, 0, 3), rand_ints({2}, 0, 3)}, {{"value", val(0.5)}});
+    s.error(Code::dtype, {"int64"}, {rand_ints({2}, 0, 3), rand_ints({2}, 0, 3), rand_ints({2}, 0, 3)},
+            {{"value", val(0.5)}});
   };
   rows.push_back(row);
 

@@ -56,7 +56,8 @@ Val keep_integers(const Lowering& l) {
   if (is_integral(l.types.compute)) return l.operand("self");
   return l.b.step(fn(*l.formula.real, l.lane()), l.types.result, {l.operand("self")});
 }
-Formula rounding(const char* schema, const char* rule, Real f, double (*f64)(X, X), std::vector<OnnxImport> imports = {}) {
+Formula rounding(const char* schema, const char* rule, Real f, double (*f64)(X, X),
+                 std::vector<OnnxImport> imports = {}) {
   Formula row = real(schema, rule, f, f64, number_samples, std::move(imports), exact());
   row.lower = keep_integers;
   row.i64 = [](N x, N) { return x[0]; };
@@ -73,21 +74,25 @@ Val test(const Lowering& l) {
   return l.b.step(fn(*l.formula.real, l.lane()), DType::bool_, {l.operand("self")});
 }
 template <bool answer>
-Formula testing(const char* schema, const char* rule, Real f, double (*f64)(X, X), std::vector<OnnxImport> imports = {}) {
+Formula testing(const char* schema, const char* rule, Real f, double (*f64)(X, X),
+                std::vector<OnnxImport> imports = {}) {
   Formula row = real(schema, rule, f, f64, any_samples, std::move(imports), exact());
   row.lower = test<answer>;
   row.i64 = [](N, N) -> int64_t { return answer; };
   return row;
 }
 
-double decimals_scale(const Args& args) { return std::pow(10.0, std::abs(static_cast<double>(args.integer("decimals")))); }
+double decimals_scale(const Args& args) {
+  return std::pow(10.0, std::abs(static_cast<double>(args.integer("decimals"))));
+}
 
 Val lower_round_decimals(const Lowering& l) {
   if (is_integral(l.types.compute)) return l.operand("self");
   Params p;
   p.f[0] = decimals_scale(l.args);
   const Real f = l.args.integer("decimals") < 0 ? Real::round_unscaled : Real::round_scaled;
-  return l.b.step(fn(l.args.integer("decimals") == 0 ? Real::round : f, l.lane()), l.types.result, {l.operand("self")}, p);
+  return l.b.step(fn(l.args.integer("decimals") == 0 ? Real::round : f, l.lane()), l.types.result, {l.operand("self")},
+                  p);
 }
 std::vector<Tensor> oracle_round_decimals(const Args& args, const std::vector<Tensor>& in) {
   if (is_integral(args.tensor("self").dtype)) return {in[0]};
@@ -104,12 +109,24 @@ struct Limits {
 Limits nan_limits(const Args& args) {
   double top = 0;
   switch (args.tensor("self").dtype) {
-    case DType::float16: top = 65504; break;
-    case DType::bfloat16: top = 3.3895313892515355e38; break;
-    case DType::float64: top = std::numeric_limits<double>::max(); break;
-    case DType::float8_e4m3fn: top = 448; break;
-    case DType::float8_e5m2: top = 57344; break;
-    default: top = std::numeric_limits<float>::max(); break;
+    case DType::float16:
+      top = 65504;
+      break;
+    case DType::bfloat16:
+      top = 3.3895313892515355e38;
+      break;
+    case DType::float64:
+      top = std::numeric_limits<double>::max();
+      break;
+    case DType::float8_e4m3fn:
+      top = 448;
+      break;
+    case DType::float8_e5m2:
+      top = 57344;
+      break;
+    default:
+      top = std::numeric_limits<float>::max();
+      break;
   }
   return {args.has("nan") ? args.number("nan") : 0, args.has("posinf") ? args.number("posinf") : top,
           args.has("neginf") ? args.number("neginf") : -top};
@@ -172,32 +189,39 @@ Decls unary() {
   std::vector<Formula> rows = {
       math("aten::exp(Tensor self) -> Tensor", "exp", Math::exp, [](X x, X) { return std::exp(x[0]); }, wide_samples,
            {{"Exp", import_unary}}),
-      math("aten::exp2(Tensor self) -> Tensor", "exp2", Math::exp2, [](X x, X) { return std::exp2(x[0]); }, wide_samples),
-      math("aten::expm1(Tensor self) -> Tensor", "expm1", Math::expm1, [](X x, X) { return std::expm1(x[0]); }, wide_samples),
-      math("aten::log(Tensor self) -> Tensor", "log", Math::log, [](X x, X) { return std::log(x[0]); }, positive_samples,
-           {{"Log", import_unary}}),
-      math("aten::log2(Tensor self) -> Tensor", "log2", Math::log2, [](X x, X) { return std::log2(x[0]); },
-           positive_samples),
-      math("aten::log10(Tensor self) -> Tensor", "log10", Math::log10, [](X x, X) { return std::log10(x[0]); },
-           positive_samples),
-      math("aten::log1p(Tensor self) -> Tensor", "log1p", Math::log1p, [](X x, X) { return std::log1p(x[0]); },
-           positive_samples),
+      math(
+          "aten::exp2(Tensor self) -> Tensor", "exp2", Math::exp2, [](X x, X) { return std::exp2(x[0]); },
+          wide_samples),
+      math(
+          "aten::expm1(Tensor self) -> Tensor", "expm1", Math::expm1, [](X x, X) { return std::expm1(x[0]); },
+          wide_samples),
+      math("aten::log(Tensor self) -> Tensor", "log", Math::log, [](X x, X) { return std::log(x[0]); },
+           positive_samples, {{"Log", import_unary}}),
+      math(
+          "aten::log2(Tensor self) -> Tensor", "log2", Math::log2, [](X x, X) { return std::log2(x[0]); },
+          positive_samples),
+      math(
+          "aten::log10(Tensor self) -> Tensor", "log10", Math::log10, [](X x, X) { return std::log10(x[0]); },
+          positive_samples),
+      math(
+          "aten::log1p(Tensor self) -> Tensor", "log1p", Math::log1p, [](X x, X) { return std::log1p(x[0]); },
+          positive_samples),
       math("aten::sin(Tensor self) -> Tensor", "sin", Math::sin, [](X x, X) { return std::sin(x[0]); }, wide_samples,
            {{"Sin", import_unary}}),
       math("aten::cos(Tensor self) -> Tensor", "cos", Math::cos, [](X x, X) { return std::cos(x[0]); }, wide_samples,
            {{"Cos", import_unary}}),
       math("aten::tan(Tensor self) -> Tensor", "tan", Math::tan, [](X x, X) { return std::tan(x[0]); }, wide_samples,
            {{"Tan", import_unary}}),
-      math("aten::asin(Tensor self) -> Tensor", "asin", Math::asin, [](X x, X) { return std::asin(x[0]); }, unit_samples,
-           {{"Asin", import_unary}}),
-      math("aten::acos(Tensor self) -> Tensor", "acos", Math::acos, [](X x, X) { return std::acos(x[0]); }, unit_samples,
-           {{"Acos", import_unary}}),
-      math("aten::atan(Tensor self) -> Tensor", "atan", Math::atan, [](X x, X) { return std::atan(x[0]); }, wide_samples,
-           {{"Atan", import_unary}}),
-      math("aten::sinh(Tensor self) -> Tensor", "sinh", Math::sinh, [](X x, X) { return std::sinh(x[0]); }, wide_samples,
-           {{"Sinh", import_unary}}),
-      math("aten::cosh(Tensor self) -> Tensor", "cosh", Math::cosh, [](X x, X) { return std::cosh(x[0]); }, wide_samples,
-           {{"Cosh", import_unary}}),
+      math("aten::asin(Tensor self) -> Tensor", "asin", Math::asin, [](X x, X) { return std::asin(x[0]); },
+           unit_samples, {{"Asin", import_unary}}),
+      math("aten::acos(Tensor self) -> Tensor", "acos", Math::acos, [](X x, X) { return std::acos(x[0]); },
+           unit_samples, {{"Acos", import_unary}}),
+      math("aten::atan(Tensor self) -> Tensor", "atan", Math::atan, [](X x, X) { return std::atan(x[0]); },
+           wide_samples, {{"Atan", import_unary}}),
+      math("aten::sinh(Tensor self) -> Tensor", "sinh", Math::sinh, [](X x, X) { return std::sinh(x[0]); },
+           wide_samples, {{"Sinh", import_unary}}),
+      math("aten::cosh(Tensor self) -> Tensor", "cosh", Math::cosh, [](X x, X) { return std::cosh(x[0]); },
+           wide_samples, {{"Cosh", import_unary}}),
       math("aten::tanh(Tensor self) -> Tensor", "tanh", Math::tanh, [](X x, X) { return std::tanh(x[0]); }, any_samples,
            {{"Tanh", import_unary}}),
       math("aten::asinh(Tensor self) -> Tensor", "asinh", Math::asinh, [](X x, X) { return std::asinh(x[0]); },
@@ -208,12 +232,14 @@ Decls unary() {
            unit_samples, {{"Atanh", import_unary}}),
       math("aten::erf(Tensor self) -> Tensor", "erf", Math::erf, [](X x, X) { return std::erf(x[0]); }, any_samples,
            {{"Erf", import_unary}}),
-      math("aten::erfc(Tensor self) -> Tensor", "erfc", Math::erfc, [](X x, X) { return std::erfc(x[0]); }, any_samples),
+      math(
+          "aten::erfc(Tensor self) -> Tensor", "erfc", Math::erfc, [](X x, X) { return std::erfc(x[0]); }, any_samples),
 
       real("aten::sqrt(Tensor self) -> Tensor", "sqrt", Real::sqrt, [](X x, X) { return std::sqrt(x[0]); },
            positive_samples, {{"Sqrt", import_unary}}),
-      real("aten::rsqrt(Tensor self) -> Tensor", "rsqrt", Real::rsqrt, [](X x, X) { return 1 / std::sqrt(x[0]); },
-           positive_samples, {}, ulps(2)),
+      real(
+          "aten::rsqrt(Tensor self) -> Tensor", "rsqrt", Real::rsqrt, [](X x, X) { return 1 / std::sqrt(x[0]); },
+          positive_samples, {}, ulps(2)),
       real("aten::reciprocal(Tensor self) -> Tensor", "reciprocal", Real::reciprocal, [](X x, X) { return 1 / x[0]; },
            any_samples, {{"Reciprocal", import_unary}}),
 
@@ -224,8 +250,9 @@ Decls unary() {
       rounding("aten::trunc(Tensor self) -> Tensor", "trunc", Real::trunc, [](X x, X) { return std::trunc(x[0]); }),
       rounding("aten::round(Tensor self) -> Tensor", "round", Real::round, [](X x, X) { return std::nearbyint(x[0]); },
                {{"Round", import_unary}}),
-      real("aten::frac(Tensor self) -> Tensor", "frac", Real::frac, [](X x, X) { return x[0] - std::trunc(x[0]); },
-           float_samples, {}, exact()),
+      real(
+          "aten::frac(Tensor self) -> Tensor", "frac", Real::frac, [](X x, X) { return x[0] - std::trunc(x[0]); },
+          float_samples, {}, exact()),
 
       testing<false>("aten::isnan(Tensor self) -> Tensor", "isnan", Real::isnan,
                      [](X x, X) -> double { return std::isnan(x[0]); }, {{"IsNaN", import_unary}}),
@@ -309,8 +336,8 @@ Decls unary() {
   };
   rows.push_back(row);
 
-  row = Formula{
-      "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "nan_to_num"};
+  row = Formula{"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+                "nan_to_num"};
   row.lower = lower_nan_to_num;
   row.oracle = oracle_nan_to_num;
   row.tolerance = exact();
@@ -320,7 +347,8 @@ Decls unary() {
   };
   rows.push_back(row);
 
-  row = Formula{"custom::isinf_signed(Tensor self, bool detect_negative=True, bool detect_positive=True) -> Tensor", "isinf"};
+  row = Formula{"custom::isinf_signed(Tensor self, bool detect_negative=True, bool detect_positive=True) -> Tensor",
+                "isinf"};
   row.lower = lower_isinf_signed;
   row.oracle = oracle_isinf_signed;
   row.tolerance = exact();

@@ -37,7 +37,8 @@ Val lower_where(const Lowering& l) {
   return l.b.step(select(type), type, {condition, l.operand("self", type), l.operand("other", type)});
 }
 template <class T, class Values>
-std::vector<Tensor> chosen(const std::vector<int64_t>& condition, const Shape& shape, const Values& x, const Values& y) {
+std::vector<Tensor> chosen(const std::vector<int64_t>& condition, const Shape& shape, const Values& x,
+                           const Values& y) {
   std::vector<T> out(condition.size());
   for (size_t i = 0; i < out.size(); ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
   return {Tensor::of<T>(shape, std::span<const T>(out))};
@@ -79,23 +80,26 @@ Metas infer_masked_fill(const Args& args) {
   require(m.dtype == DType::bool_, Code::dtype, "masked_fill: mask is {}; it must be bool", name(m.dtype));
   if (std::holds_alternative<TensorRef>(args.value("value"))) {
     const Meta& value = args.tensor("value");
-    require(value.rank() == 0, Code::shape, "masked_fill: value is {}; it must be a number or a 0-d tensor", to_string(value));
+    require(value.rank() == 0, Code::shape, "masked_fill: value is {}; it must be a number or a 0-d tensor",
+            to_string(value));
   }
   types_of(*find_formula(args.schema().full_name()), args);
   return {x.with(broadcast(x.shape, m.shape, "masked_fill"))};
 }
 Val lower_masked_fill(const Lowering& l) {
   const DType type = l.b.dtype(l.in[0]);
-  return l.b.step(select(type), type, {l.in[static_cast<size_t>(l.args.operand("mask"))], l.operand("value", type), l.in[0]});
+  return l.b.step(select(type), type,
+                  {l.in[static_cast<size_t>(l.args.operand("mask"))], l.operand("value", type), l.in[0]});
 }
 std::vector<Tensor> oracle_masked_fill(const Args& args, const std::vector<Tensor>& in) {
   const Meta out = infer_masked_fill(args).front();
   const std::vector<int64_t> condition = ints_as(in[1], out.shape);
   const bool tensor = in.size() > 2;
   if (!is_floating(out.dtype))
-    return chosen<int64_t>(condition, out.shape,
-                           std::vector<int64_t>(condition.size(), tensor ? in[2].item_int() : args.scalar("value").as_int()),
-                           ints_as(in[0], out.shape));
+    return chosen<int64_t>(
+        condition, out.shape,
+        std::vector<int64_t>(condition.size(), tensor ? in[2].item_int() : args.scalar("value").as_int()),
+        ints_as(in[0], out.shape));
   return chosen<double>(condition, out.shape,
                         std::vector<double>(condition.size(), tensor ? in[2].item() : args.scalar("value").as_double()),
                         doubles_as(in[0], out.shape));
@@ -119,20 +123,21 @@ void import_where(Importing& node) {
 }  // namespace
 
 Decls where() {
-  Formula self = where_row("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", [](SampleSink& s) {
-    s.add({mask({}), randn({}), randn({}, 2)});
-    s.add({mask({2, 1030}), randn({2, 1030}), randn({1030}, 2)});
-    s.add({mask({0, 3}), randn({3}), randn({1}, 2)});
-    s.add({mask({4, 1, 5}), strided(randn({3, 5})), randn({3, 1}, 2)});
-    s.add({strided(mask({6, 7})), special_floats().narrow(0, 0, 7), randn({}, 2)});
-    s.add_as_is({mask({9}), rand_ints({9}, -9, 9), rand_ints({9}, -9, 9, DType::int32)});
-    s.add_as_is({mask({9}), rand_ints({9}, 0, 2, DType::bool_), rand_ints({}, -9, 9)});
-    s.add_as_is({mask({9}), rand_ints({9}, 0, 2, DType::bool_), rand_ints({9}, 0, 2, DType::bool_, 3)});
-    s.add_as_is({mask({9}), rand_ints({9}, -9, 9, DType::int8), randn({9})});
-    s.add_as_is({mask({9}), randn({9}).to(DType::float16), randn({9}).to(DType::bfloat16)});
-    s.error(Code::dtype, {"float32"}, {randn({3}), randn({3}), randn({3})});
-    s.error(Code::shape, {"[3]", "[4]"}, {mask({3}), randn({4}), randn({3})});
-  });
+  Formula self =
+      where_row("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", [](SampleSink& s) {
+        s.add({mask({}), randn({}), randn({}, 2)});
+        s.add({mask({2, 1030}), randn({2, 1030}), randn({1030}, 2)});
+        s.add({mask({0, 3}), randn({3}), randn({1}, 2)});
+        s.add({mask({4, 1, 5}), strided(randn({3, 5})), randn({3, 1}, 2)});
+        s.add({strided(mask({6, 7})), special_floats().narrow(0, 0, 7), randn({}, 2)});
+        s.add_as_is({mask({9}), rand_ints({9}, -9, 9), rand_ints({9}, -9, 9, DType::int32)});
+        s.add_as_is({mask({9}), rand_ints({9}, 0, 2, DType::bool_), rand_ints({}, -9, 9)});
+        s.add_as_is({mask({9}), rand_ints({9}, 0, 2, DType::bool_), rand_ints({9}, 0, 2, DType::bool_, 3)});
+        s.add_as_is({mask({9}), rand_ints({9}, -9, 9, DType::int8), randn({9})});
+        s.add_as_is({mask({9}), randn({9}).to(DType::float16), randn({9}).to(DType::bfloat16)});
+        s.error(Code::dtype, {"float32"}, {randn({3}), randn({3}), randn({3})});
+        s.error(Code::shape, {"[3]", "[4]"}, {mask({3}), randn({4}), randn({3})});
+      });
   self.imports = {{"Where", import_where, 9}};
   return declare({
       self,
