@@ -3,38 +3,13 @@
 #include <nbx/session.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "backend/null/device.h"
 #include "graph/graph.h"
 #include "ops/eager.h"
 #include "runtime/record.h"
-
-// Every allocation of the process passes here (a tensor's storage allocates its handle with it).
-namespace {
-std::atomic<int64_t> allocations{0};
-void* counted(size_t bytes, size_t alignment) {
-  ++allocations;
-  void* p = alignment <= alignof(std::max_align_t) ? std::malloc(bytes ? bytes : 1)
-                                                   : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (!p) throw std::bad_alloc();
-  return p;
-}
-}  // namespace
-void* operator new(size_t n) { return counted(n, 1); }
-void* operator new[](size_t n) { return counted(n, 1); }
-void* operator new(size_t n, std::align_val_t a) { return counted(n, static_cast<size_t>(a)); }
-void* operator new[](size_t n, std::align_val_t a) { return counted(n, static_cast<size_t>(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+#include "support/counted_new.h"
 
 namespace nbx {
 namespace {
@@ -105,12 +80,12 @@ TEST(Session, AllocatesNothingAfterTheFirstRunOfAShape) {
   std::vector<Tensor> a{randn({2, 3, 9, 11})}, b{randn({1, 3, 20, 8})}, out_a, out_b;
   session.run(a, out_a);
   session.run(b, out_b);
-  const int64_t before = allocations;
+  const int64_t before = allocations();
   for (int i = 0; i < 5; ++i) {
     session.run(a, out_a);
     session.run(b, out_b);
   }
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(allocations() - before, 0);
 }
 
 TEST(Session, WritesIntoOutputsThatFitAndReplacesOthers) {

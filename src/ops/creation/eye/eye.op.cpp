@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ops/onnx_dtype.h"
 #include "ops/shape/views.h"
 
 namespace nbx {
@@ -79,16 +80,6 @@ OpDecl op(const char* schema, SamplesFn samples) {
   return out;
 }
 
-// TensorProto.DataType; complex, strings and the narrow types are not claimed.
-std::optional<DType> onnx_dtype(int64_t code) {
-  constexpr std::pair<int64_t, DType> kCodes[] = {
-      {1, DType::float32}, {2, DType::uint8},   {3, DType::int8},     {4, DType::uint16},   {5, DType::int16},
-      {6, DType::int32},   {7, DType::int64},   {9, DType::bool_},    {10, DType::float16}, {11, DType::float64},
-      {12, DType::uint32}, {13, DType::uint64}, {16, DType::bfloat16}};
-  for (const auto& [number, dtype] : kCodes)
-    if (number == code) return dtype;
-  return std::nullopt;
-}
 void import_eye_like(Importing& node) {
   Value dtype = None{};
   if (node.has("dtype")) {

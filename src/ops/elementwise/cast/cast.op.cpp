@@ -3,6 +3,7 @@
 #include "ops/elementwise/formula.h"
 #include "ops/elementwise/onnx.h"
 #include "ops/elementwise/samples.h"
+#include "ops/onnx_dtype.h"
 
 namespace nbx::decls {
 
@@ -122,46 +123,6 @@ void like_samples(SampleSink& s) {
   s.add_as_is({special_floats(), Tensor::zeros({1}, DType::float8_e4m3fn), val(false)});
 }
 
-std::optional<DType> onnx_dtype(int64_t type) {
-  switch (type) {
-    case 1:
-      return DType::float32;
-    case 2:
-      return DType::uint8;
-    case 3:
-      return DType::int8;
-    case 4:
-      return DType::uint16;
-    case 5:
-      return DType::int16;
-    case 6:
-      return DType::int32;
-    case 7:
-      return DType::int64;
-    case 9:
-      return DType::bool_;
-    case 10:
-      return DType::float16;
-    case 11:
-      return DType::float64;
-    case 12:
-      return DType::uint32;
-    case 13:
-      return DType::uint64;
-    case 14:
-      return DType::complex64;
-    case 15:
-      return DType::complex128;
-    case 16:
-      return DType::bfloat16;
-    case 17:
-      return DType::float8_e4m3fn;
-    case 19:
-      return DType::float8_e5m2;
-    default:
-      return std::nullopt;
-  }
-}
 void import_cast(Importing& node) {
   const auto type = onnx_dtype(node.integer("to"));
   if (!type) node.unsupported("Cast to TensorProto data type " + std::to_string(node.integer("to")));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once in a test binary: every allocation of the process is counted (a tensor's storage allocates its handle with it).
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace nbx {
+inline std::atomic<int64_t> counted_allocations{0};
+inline int64_t allocations() { return counted_allocations; }
+inline void* counted_new(size_t bytes, size_t alignment) {
+  ++counted_allocations;
+  void* p = alignment <= alignof(std::max_align_t) ? std::malloc(bytes ? bytes : 1)
+                                                   : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+}  // namespace nbx
+
+void* operator new(size_t n) { return nbx::counted_new(n, 1); }
+void* operator new[](size_t n) { return nbx::counted_new(n, 1); }
+void* operator new(size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
+void* operator new[](size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
