@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/pass.h"
+#include "ops/registry.h"
 
 namespace nbx {
 namespace {
@@ -101,6 +102,25 @@ TEST(FoldConstants, LeavesANodeThatFailsToTheRun) {
   g.outputs = {y.id};
   EXPECT_FALSE(fold_constants(g));
   EXPECT_EQ(g.nodes.size(), 1u);
+}
+
+TEST(LoadPasses, ConstantsThatABodyCapturesAreKnownInside) {
+  Graph g;
+  const int flag = g.add_input("flag", {});
+  const int x = g.add_input("x", {});
+  const int w = g.add_constant(Tensor::full({2, 3}, 2, DType::float32), "w", true);
+  auto body = std::make_shared<Graph>();
+  const int bx = body->add_input("x", {}), bw = body->add_input("w", {});
+  const TensorRef doubled = body->add("aten::mul.Tensor", {ref(bw), 2.0});
+  body->outputs = {body->add("aten::add.Tensor", {ref(bx), doubled}).id};
+  const auto out = g.add_node(require_op("custom::if"), {ref(flag), TensorRefs{ref(x), ref(w)}}, {}, 1);
+  g.nodes.back().bodies = {body, body};
+  g.outputs = {out[0]};
+  run_load_passes(g);
+  EXPECT_EQ(verify_error(g), "");
+  const Graph& inside = *g.nodes[0].bodies[0];
+  EXPECT_EQ(inside.nodes.size(), 1u);
+  EXPECT_EQ(inside.inputs.size(), 2u);
 }
 
 Graph conv_and_norm() {

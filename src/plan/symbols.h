@@ -7,13 +7,9 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "ops/from_tensor.h"
 
 namespace nbx {
-
-// What a tensor holds, in the form the parameter takes. Error (shape, dtype) naming op, parameter and tensor.
-Value value_from_tensor(const OpDecl& op, const Param& param, const Tensor& tensor);
-// A one-element tensor as a number of its category.
-Value number_of(const Tensor& tensor);
 
 // Symbols that are extents of inputs. Error (value) when an extent is outside a symbol's bounds, naming symbol, value, bound
 // and source.

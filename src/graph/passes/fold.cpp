@@ -3,6 +3,7 @@
 
 #include "graph/passes/pass.h"
 #include "ops/eager.h"
+#include "ops/from_tensor.h"
 
 namespace nbx {
 
@@ -35,9 +36,15 @@ std::optional<Call> constant_call(const Graph& g, const Node& node) {
     r.id = static_cast<int>(call.tensors.size()) - 1;
     return true;
   };
-  for (Value& v : call.values) {
-    if (std::holds_alternative<FromTensor>(v) || std::holds_alternative<Sym>(v) || std::holds_alternative<Syms>(v))
-      return std::nullopt;
+  for (size_t i = 0; i < call.values.size(); ++i) {
+    Value& v = call.values[i];
+    if (std::holds_alternative<Sym>(v) || std::holds_alternative<Syms>(v)) return std::nullopt;
+    if (const auto* from = std::get_if<FromTensor>(&v)) {
+      const Tensor& t = g.tensors[static_cast<size_t>(from->source.id)].constant;
+      if (!t.defined()) return std::nullopt;
+      v = value_from_tensor(*node.op, node.op->parsed.params[i], t);
+      continue;
+    }
     if (auto* r = std::get_if<TensorRef>(&v); r && !take(*r)) return std::nullopt;
     if (auto* list = std::get_if<TensorRefs>(&v))
       for (TensorRef& r : *list)
@@ -54,14 +61,12 @@ bool fold_constants(Graph& g) {
   for (Node& node : g.nodes) {
     std::vector<Tensor> results;
     if (!node.op->has(kControl) && !node.op->has(kRandom) && node.bodies.empty()) {
-      auto call = constant_call(g, node);
-      if (call) {
-        try {
-          results = run_call(*call);
-          if (!worth_keeping(*call, results)) results.clear();
-        } catch (const Error&) {
-          results.clear();  // a branch that is never taken may hold such a node; when it does run, it says so itself
-        }
+      try {
+        const auto call = constant_call(g, node);
+        if (call) results = run_call(*call);
+        if (call && !worth_keeping(*call, results)) results.clear();
+      } catch (const Error&) {
+        results.clear();  // a branch that is never taken may hold such a node; when it does run, it says so itself
       }
     }
     if (results.size() != node.outputs.size() || results.empty()) {

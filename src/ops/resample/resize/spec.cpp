@@ -28,6 +28,15 @@ int64_t scaled(const Args& a, int64_t in, double scale) {
   return static_cast<int64_t>(out);
 }
 
+// ATen interpolates bytes with 16-bit weights, as fine as the largest one allows.
+void quantise(ResizeAxis& axis) {
+  if (axis.weight.empty()) return;
+  const double largest = *std::max_element(axis.weight.begin(), axis.weight.end());
+  int bits = 0;
+  while (bits < 22 && std::floor(0.5 + std::ldexp(largest, bits + 1)) < 32768) ++bits;
+  for (double& w : axis.weight) w = std::ldexp(std::trunc(std::ldexp(w, bits) + (w < 0 ? -0.5 : 0.5)), -bits);
+}
+
 ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
   const std::string op = a.op();
   const auto has = [&](const char* param) { return a.schema().find(param) >= 0; };
@@ -63,6 +72,7 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
     s.out[i + 2] = out;
     if (!with_tables) continue;
     s.axes[i + 2] = nearest ? aten_nearest_axis(in, out, scales[i], exact) : resize_axis(in, out, align ? 0 : scales[i], rule);
+    if (s.rounds_each) quantise(s.axes[i + 2]);
   }
   return s;
 }
