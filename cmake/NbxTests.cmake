@@ -83,6 +83,12 @@ if(TARGET nbx-golden)
   add_dependencies(nbx-tests nbx-golden)
 endif()
 
+# docs/ops.md is made from the declarations; a full build says what it must be.
+if(TARGET nbx-command AND NBX_WITH_ONNX AND NBX_WITH_ONEDNN AND NOT NBX_ONLY_FAMILIES AND NOT NBX_SANITIZE)
+  add_test(NAME docs-ops COMMAND "${CMAKE_COMMAND}" "-DNBX=$<TARGET_FILE:nbx-command>"
+    "-DDOC=${PROJECT_SOURCE_DIR}/docs/ops.md" -P "${PROJECT_SOURCE_DIR}/cmake/CheckOpsDoc.cmake")
+endif()
+
 # The node tests that the onnx package generates; tests/golden/onnx_not_supported.txt says what is missing today.
 if(NBX_WITH_ONNX AND NOT NBX_SANITIZE AND TARGET nbx-golden AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
   add_test(NAME onnx-node-cases COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python"

@@ -95,6 +95,12 @@ GridTaps grid_taps(const GridSpec& s, double gx, double gy) {
         add(padded(std::floor(x) - 1 + i, s.in_w, s), padded(std::floor(y) - 1 + j, s.in_h, s), wx[i] * wy[j]);
     return t;
   }
+  if (s.mode == Mode::bilinear && s.padding == Padding::zeros && !(std::isfinite(x) && std::isfinite(y))) {
+    t.at[0] = 0;  // as ATen: the weights are inf - inf
+    t.weight[0] = NAN;
+    t.count = 1;
+    return t;
+  }
   x = limited(padded(x, s.in_w, s), s.in_w);
   y = limited(padded(y, s.in_h, s), s.in_h);
   if (s.mode == Mode::nearest) {
