@@ -17,7 +17,7 @@ def add_commands(commands):
     test.add_argument("--fuzz-seconds", type=int, default=60, help="seconds for each fuzz target (default 60; 0: none)")
     test.add_argument("--tidy-seconds", type=int, default=240, help="time for clang-tidy over the changed files (0: none)")
     test.add_argument("--skip", action="append", default=[], metavar="STEP",
-                      choices=("release", "asan", "fuzz", "format", "tidy", "budget", "models"),
+                      choices=("release", "asan", "fuzz", "tsan", "format", "tidy", "budget", "models"),
                       help="leave a step out; may be repeated")
     test.set_defaults(run=test_command)
 
@@ -46,6 +46,9 @@ def test_command(arguments):
         ctest("asan")
         if "fuzz" not in skip and arguments.fuzz_seconds > 0:
             fuzz(arguments.fuzz_seconds)
+    if "tsan" not in skip:
+        with step("the thread team under ThreadSanitizer", go_on=True):
+            team_under_tsan()
     if "tidy" not in skip and arguments.tidy_seconds > 0:
         with step("clang-tidy of the changed files", go_on=True):
             tidy(arguments.tidy_seconds)
@@ -77,6 +80,16 @@ def ctest(preset, more=None):
                 lines = path.read_text(errors="replace").splitlines()
                 marks = ("tests passed", "Failed", "Skipped", "Total Test")
                 say("\n".join(line for line in lines if any(mark in line for mark in marks)))
+
+
+def team_under_tsan():
+    """All threads of the library are the team's. Three files: a whole tree under TSan (preset tsan) would take as long as release."""
+    program = BUILD / "tsan-team/team-test"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    sources = ["src/backend/cpu/team.cpp", "src/base/error.cpp", "src/backend/cpu/team.test.cpp"]
+    run(["g++", "-std=c++20", "-O1", "-g", "-fsanitize=thread", "-I", ROOT / "include", "-I", ROOT / "src", *[ROOT / s for s in sources],
+         "-lfmt", "-lgtest", "-lgtest_main", "-pthread", "-o", program], log="tsan-team.log")
+    run([program, "--gtest_brief=1"], log="tsan-team.log")
 
 
 def fuzz(seconds):

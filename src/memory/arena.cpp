@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "memory/budget.h"
 
 namespace nbx {
 
@@ -20,6 +21,7 @@ constexpr int64_t kPage = int64_t{1} << 16;
 
 Arena::~Arena() {
   if (base_) munmap(base_, static_cast<size_t>(reserved_));
+  release_memory(usable_);
 }
 
 void Arena::ensure(int64_t bytes) {
@@ -37,8 +39,12 @@ void Arena::ensure(int64_t bytes) {
   require(bytes <= reserved_, Code::budget, "the plan needs {} bytes, the system lets this process reserve {}", bytes,
           reserved_);
   const int64_t grown = (bytes + kPage - 1) / kPage * kPage;
-  require(mprotect(base_, static_cast<size_t>(grown), PROT_READ | PROT_WRITE) == 0, Code::budget,
-          "cannot get {} bytes for the plan: {}", grown, std::strerror(errno));
+  claim_memory(grown - usable_, "the plan");
+  if (mprotect(base_, static_cast<size_t>(grown), PROT_READ | PROT_WRITE) != 0) {
+    const int why = errno;
+    release_memory(grown - usable_);
+    fail(Code::budget, "cannot get {} bytes for the plan: {}", grown, std::strerror(why));
+  }
   usable_ = grown;
 }
 

@@ -88,6 +88,7 @@ class Lowering {
     for (const auto& [position, cell] : stage_.outputs) needed[root(cell)] = 1;
     drop_dead(needed);
     if (options_.fuse) {
+      find_activations(stage_.steps, path_.cells, needed, options_);
       fuse_epilogues(stage_.steps, path_.cells, needed, options_);
       fuse_pointwise(stage_.steps, path_.cells, needed, options_);
     }
@@ -232,7 +233,8 @@ class Lowering {
     bool launches = outputs.empty();
     for (size_t i = 0; i < outputs.size(); ++i) {
       const int id = node.outputs[i];
-      const int c = add_cell(path_.cells, outputs[i], operands, f.graph->tensors[static_cast<size_t>(id)].name);
+      const int same = outputs.size() == 1 ? passed_through(outputs[i], operands) : -1;
+      const int c = same >= 0 ? same : add_cell(path_.cells, outputs[i], operands, f.graph->tensors[static_cast<size_t>(id)].name);
       path_.frames[static_cast<size_t>(item.frame)].cell_of[static_cast<size_t>(id)] = c;
       step.out.push_back(c);
       launches = launches || outputs[i].alias < 0;
@@ -240,6 +242,16 @@ class Lowering {
     step.args = std::move(args);
     if (launches) stage_.steps.push_back(std::move(step));
     return true;
+  }
+
+  // The operand that a result is, unchanged in every respect (Identity, a Reshape to the same shape); -1: none. The passes then
+  // see producer and reader side by side.
+  int passed_through(const Meta& m, const std::vector<int>& operands) const {
+    if (m.alias < 0 || m.offset != 0) return -1;
+    const int c = operands[static_cast<size_t>(m.alias)];
+    const Meta& was = path_.cells[static_cast<size_t>(c)].meta;
+    const bool same = !was.weak && !m.weak && was.dtype == m.dtype && was.shape == m.shape && was.strides == m.strides;
+    return same ? c : -1;
   }
 
   static std::vector<Value> cell_values(const Node& node, std::vector<Value> values, const Frame& f) {

@@ -81,6 +81,9 @@ void resume_path(PathState& path, const Stage& stage, const std::vector<Tensor>&
                  const std::vector<Metas>& host_results);
 
 // Passes over the steps of a stage; `needed`: root cells that are read after it.
+// Activations that a graph spells out in products and sums become one call each.
+void find_activations(std::vector<Step>& steps, const std::vector<Cell>& cells, const std::vector<char>& needed,
+                      const LowerOptions& options);
 void fuse_epilogues(std::vector<Step>& steps, std::vector<Cell>& cells, const std::vector<char>& needed,
                     const LowerOptions& options);
 void fuse_pointwise(std::vector<Step>& steps, std::vector<Cell>& cells, const std::vector<char>& needed,

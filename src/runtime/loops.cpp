@@ -9,28 +9,60 @@ namespace nbx {
 
 namespace {
 
-// [n, ...]: the pieces side by side along a new axis. With no piece the shape is what the body declares, where it does.
-Tensor stacked(const std::vector<Tensor>& pieces, int64_t axis, bool reversed, const TypeSpec& declared) {
-  if (pieces.empty()) {
-    Shape shape{0};
-    if (declared.dims)
-      for (const DimSpec& d : *declared.dims) shape.push_back(d.fixed() ? d.extent : 0);
-    return Tensor::empty(shape, declared.dtype.value_or(DType::float32));
+// The pieces of a scan output side by side along a new axis, in one growing block: a loop may make any number of them.
+class Stack {
+ public:
+  Stack(int64_t axis, bool reversed, TypeSpec declared) : axis_(axis), reversed_(reversed), declared_(std::move(declared)) {}
+
+  void add(const Tensor& piece) {
+    if (count_ == 0) {
+      first_ = piece.shape();
+      dtype_ = piece.dtype();
+    }
+    require(piece.shape() == first_ && piece.dtype() == dtype_, Code::shape, "iteration {} gives {}, the first one gave {}", count_,
+            describe(piece), describe(dtype_, first_));
+    if (count_ == room_) {
+      const int64_t more = room_ == 0 ? 1 : room_ * 2;
+      Shape shape = first_;
+      shape.insert(shape.begin(), more);
+      const Tensor grown = Tensor::empty(shape, dtype_);
+      if (count_ > 0) grown.narrow(0, 0, count_).copy_(all_);
+      all_ = grown;
+      room_ = more;
+    }
+    all_.select(0, count_++).copy_(piece);
   }
-  Shape shape = pieces[0].shape();
-  const int64_t rank = pieces[0].rank() + 1;
-  require(axis >= -rank && axis < rank, Code::index, "output axis {} is out of range for rank {}", axis, rank);
-  if (axis < 0) axis += rank;
-  shape.insert(shape.begin() + axis, static_cast<int64_t>(pieces.size()));
-  Tensor out = Tensor::empty(shape, pieces[0].dtype());
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    require(pieces[i].shape() == pieces[0].shape() && pieces[i].dtype() == pieces[0].dtype(), Code::shape,
-            "iteration {} gives {}, the first one gave {}", i, describe(pieces[i]), describe(pieces[0]));
-    const size_t at = reversed ? pieces.size() - 1 - i : i;
-    out.select(axis, static_cast<int64_t>(at)).copy_(pieces[i]);
+
+  // With no piece the shape is what the body declares, where it does.
+  Tensor result() const {
+    if (count_ == 0) {
+      Shape shape{0};
+      if (declared_.dims)
+        for (const DimSpec& d : *declared_.dims) shape.push_back(d.fixed() ? d.extent : 0);
+      return Tensor::empty(shape, declared_.dtype.value_or(DType::float32));
+    }
+    const int64_t rank = static_cast<int64_t>(first_.size()) + 1, axis = axis_ < 0 ? axis_ + rank : axis_;
+    require(axis >= 0 && axis < rank, Code::index, "output axis {} is out of range for rank {}", axis_, rank);
+    Tensor out = all_.narrow(0, 0, count_);
+    if (reversed_) out = out.flip({0});
+    if (axis != 0) {
+      Ints order;
+      for (int64_t d = 1; d < rank; ++d) order.push_back(d);
+      order.insert(order.begin() + axis, 0);
+      out = out.permute(order);
+    }
+    return count_ == room_ ? out.contiguous() : out.clone();
   }
-  return out;
-}
+
+ private:
+  int64_t axis_;
+  bool reversed_;
+  TypeSpec declared_;
+  Tensor all_;
+  Shape first_;
+  DType dtype_ = DType::float32;
+  int64_t count_ = 0, room_ = 0;
+};
 
 }  // namespace
 
@@ -56,23 +88,23 @@ std::vector<Tensor> Runner::run_loop(const nbx::Node& node, const std::vector<Va
   const size_t states = state.size();
   NBX_ASSERT(body.outputs.size() >= 1 + states);
   const size_t scans = body.outputs.size() - 1 - states;
-  std::vector<std::vector<Tensor>> pieces(scans);
+  std::vector<Stack> pieces;
+  for (size_t s = 0; s < scans; ++s)
+    pieces.emplace_back(0, false, body.tensors[static_cast<size_t>(body.outputs[1 + states + s])].type);
 
   Runner& runner = body_runner(body);
   for (int64_t i = 0; go && i < limit; ++i) {
-    if (cancelled_) fail(Code::cancelled, "the run was cancelled in iteration {} of '{}'", i, node.name);
+    if (stop_) fail(Code::cancelled, "the run was cancelled in iteration {} of '{}'", i, node.name);
     in[0] = Tensor::scalar<int64_t>(i);
     std::vector<Tensor> out;
     runner.run(in, out);
     go = out[0].item() != 0;
     in[1] = out[0];
     for (size_t s = 0; s < states; ++s) in[2 + s] = out[1 + s];
-    for (size_t s = 0; s < scans; ++s) pieces[s].push_back(out[1 + states + s]);
+    for (size_t s = 0; s < scans; ++s) pieces[s].add(out[1 + states + s]);
   }
   std::vector<Tensor> results(in.begin() + 2, in.begin() + 2 + static_cast<std::ptrdiff_t>(states));
-  for (size_t s = 0; s < scans; ++s)
-    results.push_back(
-        stacked(pieces[s], 0, false, body.tensors[static_cast<size_t>(body.outputs[1 + states + s])].type));
+  for (const Stack& stack : pieces) results.push_back(stack.result());
   results.resize(node.outputs.size());
   return results;
 }
@@ -100,10 +132,13 @@ std::vector<Tensor> Runner::run_scan(const nbx::Node& node, const std::vector<Va
   const size_t states = state.size();
   NBX_ASSERT(body.outputs.size() >= states);
   const size_t scans = body.outputs.size() - states;
-  std::vector<std::vector<Tensor>> pieces(scans);
+  std::vector<Stack> pieces;
+  for (size_t s = 0; s < scans; ++s)
+    pieces.emplace_back(pick(out_axes, s), pick(out_directions, s) != 0,
+                        body.tensors[static_cast<size_t>(body.outputs[states + s])].type);
   Runner& runner = body_runner(body);
   for (int64_t i = 0; i < length; ++i) {
-    if (cancelled_) fail(Code::cancelled, "the run was cancelled in step {} of '{}'", i, node.name);
+    if (stop_) fail(Code::cancelled, "the run was cancelled in step {} of '{}'", i, node.name);
     std::vector<Tensor> in = state;
     for (size_t s = 0; s < scanned.size(); ++s)
       in.push_back(scanned[s].select(pick(in_axes, s), pick(in_directions, s) ? length - 1 - i : i));
@@ -113,12 +148,10 @@ std::vector<Tensor> Runner::run_scan(const nbx::Node& node, const std::vector<Va
     std::vector<Tensor> out;
     runner.run(in, out);
     for (size_t s = 0; s < states; ++s) state[s] = out[s];
-    for (size_t s = 0; s < scans; ++s) pieces[s].push_back(out[states + s]);
+    for (size_t s = 0; s < scans; ++s) pieces[s].add(out[states + s]);
   }
   std::vector<Tensor> results = std::move(state);
-  for (size_t s = 0; s < scans; ++s)
-    results.push_back(stacked(pieces[s], pick(out_axes, s), pick(out_directions, s) != 0,
-                              body.tensors[static_cast<size_t>(body.outputs[states + s])].type));
+  for (const Stack& stack : pieces) results.push_back(stack.result());
   results.resize(node.outputs.size());
   return results;
 }

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <new>
+#include <stdexcept>
 
 #include "base/check.h"
+#include "base/checked.h"
+#include "memory/budget.h"
 
 namespace nbx {
 
@@ -150,9 +154,43 @@ Layout plan_layout(const Stage& stage, const std::vector<Cell>& cells, int first
   return program.layout_;
 }
 
+namespace {
+
+// Before anything is bound, for a kernel may make tables of the size of its result: the plan and the outputs together.
+void check_budget(const Stage& stage, const std::vector<Cell>& cells, int64_t arena_bytes) {
+  int64_t bytes = arena_bytes;
+  bool fits = true;
+  for (const auto& [position, c] : stage.outputs)
+    fits = fits && checked_add(bytes, cells[static_cast<size_t>(c)].meta.bytes(), bytes);
+  if (fits && memory_allows(bytes)) return;
+  const Step* largest = nullptr;
+  const Meta* meta = nullptr;
+  for (const Step& s : stage.steps)
+    for (const int c : s.out) {
+      const Meta& m = cells[static_cast<size_t>(c)].meta;
+      if (meta && m.bytes() <= meta->bytes()) continue;
+      largest = &s;
+      meta = &m;
+    }
+  const std::string needed = fits ? fmt::format("{} bytes", bytes) : "more than 2^63 bytes";
+  require(largest != nullptr, Code::budget, "the plan and its outputs need {}, {} are available", needed, memory_available());
+  fail(Code::budget, "node '{}': the plan and its outputs need {}, {} are available; the largest result is {} of '{}'", largest->name,
+       needed, memory_available(), to_string(*meta), largest->op->parsed.full_name());
+}
+
+// Errors of a node say which.
+[[noreturn]] void fail_at(const std::string& node, const Error& e) {
+  const std::string what = e.what();
+  if (e.code() == Code::cancelled || what.rfind("node '", 0) == 0) throw e;
+  throw Error(e.code(), fmt::format("node '{}': {}", node, what));
+}
+
+}  // namespace
+
 Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
                  const std::vector<int>& carried_cells, int first_output_slot) {
   const std::vector<int64_t> workspace = lay_out(stage, cells, carried, carried_cells, first_output_slot);
+  check_budget(stage, cells, layout_.arena_bytes);
   size_t ins = 0, outs = 0;
   for (const Step& s : stage.steps) {
     ins += s.in.size();
@@ -169,7 +207,15 @@ Program::Program(const Stage& stage, const std::vector<Cell>& cells, const std::
     l.workspace = workspace[i];
     Metas outputs;
     for (const int c : s.out) outputs.push_back(cells[static_cast<size_t>(c)].meta);
-    l.bound = s.kernel->bind(s.args, outputs);
+    try {
+      l.bound = s.kernel->bind(s.args, outputs);
+    } catch (const Error& e) {
+      fail_at(s.name, e);
+    } catch (const std::bad_alloc&) {
+      fail(Code::budget, "node '{}': no memory is left for the tables of {}", s.name, s.op->parsed.full_name());
+    } catch (const std::length_error&) {
+      fail(Code::budget, "node '{}': no memory is left for the tables of {}", s.name, s.op->parsed.full_name());
+    }
     l.name = s.name;
     l.op = s.op->parsed.full_name();
     l.kernel = s.kernel->name;
@@ -219,18 +265,24 @@ void Program::run(std::byte* const* slots, Team& team, const std::atomic<bool>& 
       in_[p.index] = at;
   }
   using Clock = std::chrono::steady_clock;
-  for (const Launch& l : launches_) {
-    if (cancelled.load(std::memory_order_relaxed)) fail(Code::cancelled, "the run was cancelled before '{}'", l.name);
-    const Run run{in_.data() + l.in, out_.data() + l.out, l.workspace >= 0 ? base_ + l.workspace : nullptr, team};
-    if (!profile) {
+  const std::string* at = nullptr;
+  try {
+    for (const Launch& l : launches_) {
+      at = &l.name;
+      if (cancelled.load(std::memory_order_relaxed)) fail(Code::cancelled, "the run was cancelled before '{}'", l.name);
+      const Run run{in_.data() + l.in, out_.data() + l.out, l.workspace >= 0 ? base_ + l.workspace : nullptr, team};
+      if (!profile) {
+        l.bound(run);
+        continue;
+      }
+      const auto start = Clock::now();
       l.bound(run);
-      continue;
+      const auto stop = Clock::now();
+      const auto us = [](auto d) { return std::chrono::duration<double, std::micro>(d).count(); };
+      profile->push_back({l.name, l.op, l.kernel, us(start.time_since_epoch()), us(stop - start), l.bytes, l.flops});
     }
-    const auto start = Clock::now();
-    l.bound(run);
-    const auto stop = Clock::now();
-    const auto us = [](auto d) { return std::chrono::duration<double, std::micro>(d).count(); };
-    profile->push_back({l.name, l.op, l.kernel, us(start.time_since_epoch()), us(stop - start), l.bytes, l.flops});
+  } catch (const Error& e) {
+    fail_at(*at, e);
   }
 }
 

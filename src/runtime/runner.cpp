@@ -33,6 +33,12 @@ struct Runner::Node {
     std::unique_ptr<Node> node;
   };
   std::vector<Child> children;  // most recently used last
+
+  int programs() const {
+    int count = 1;
+    for (const Child& c : children) count += c.node->programs();
+    return count;
+  }
 };
 
 struct Runner::Root {
@@ -40,8 +46,8 @@ struct Runner::Root {
   std::unique_ptr<Node> node;
 };
 
-Runner::Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options)
-    : graph_(graph), packs_(packs), team_(team), options_(options) {}
+Runner::Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options, const std::atomic<bool>* stop)
+    : graph_(graph), packs_(packs), team_(team), options_(options), stop_(stop ? *stop : cancelled_) {}
 Runner::~Runner() = default;
 
 std::unique_ptr<Runner::Node> Runner::make_node(PathState path, std::vector<Buffer> carried,
@@ -63,7 +69,6 @@ std::unique_ptr<Runner::Node> Runner::make_node(PathState path, std::vector<Buff
     stats_.lower_bound_bytes = node->lower_bound;
   }
   node->stage.steps.clear();  // bound; only what decides how to go on is read again
-  ++stats_.programs;
   return node;
 }
 
@@ -171,7 +176,7 @@ Runner::Node& Runner::child_for(Node& node) {
 
 Runner& Runner::body_runner(const Graph& body) {
   auto& slot = bodies_[&body];
-  if (!slot) slot = std::make_unique<Runner>(body, packs_, team_, options_);
+  if (!slot) slot = std::make_unique<Runner>(body, packs_, team_, options_, &stop_);
   return *slot;
 }
 
@@ -251,7 +256,7 @@ void Runner::run(std::span<const Tensor> inputs, std::vector<Tensor>& outputs) {
       if (!fits) t = Tensor::empty(m.shape, m.dtype);
       slots_[ins + static_cast<size_t>(position)] = static_cast<std::byte*>(t.raw_mutable());
     }
-    node->program->run(slots_.data(), team_, cancelled_, profile_);
+    node->program->run(slots_.data(), team_, stop_, profile_);
     for (const auto& [position, c] : node->program->copied_outputs()) copy_output(*node, c, outputs[static_cast<size_t>(position)]);
     if (node->stage.finished) break;
     run_host_calls(*node);
@@ -263,6 +268,8 @@ void Runner::run(std::span<const Tensor> inputs, std::vector<Tensor>& outputs) {
 
 SessionStats Runner::stats() const {
   SessionStats s = stats_;
+  s.programs = 0;
+  for (const auto& root : roots_) s.programs += root->node->programs();
   s.packed_bytes = packs_.bytes();
   return s;
 }

@@ -19,7 +19,9 @@ namespace nbx {
 
 class Runner {
  public:
-  Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options);
+  // `stop`: the flag of the run that this one is part of, for the body of a loop; null: its own, which `cancel` sets.
+  Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options,
+         const std::atomic<bool>* stop = nullptr);
   ~Runner();
 
   // In graph order; see Session::run for what happens to `outputs`.
@@ -54,6 +56,7 @@ class Runner {
   std::vector<std::byte*> slots_;             // addresses of inputs, outputs, host results
   std::vector<Tensor> held_;                  // host results of the current run, by slot
   std::atomic<bool> cancelled_{false};
+  const std::atomic<bool>& stop_;
   std::vector<ProfileEvent>* profile_ = nullptr;
   SessionStats stats_;
 };

@@ -116,7 +116,7 @@ TEST(Session, AnOutputThatIsAlsoAnInputIsNotOverwrittenWhileItIsRead) {
 TEST(Session, KeepsAsManyProgramsAsItIsTold) {
   Session session(Model::from_graph(small_net()), {.threads = 1, .max_programs = 2});
   for (int i = 1; i <= 6; ++i) session.run({{"x", randn({i, 3, 8, 8})}});
-  EXPECT_LE(session.stats().programs, 6);
+  EXPECT_EQ(session.stats().programs, 2);
   session.run({{"x", randn({1, 3, 8, 8})}});
   EXPECT_EQ(session.stats().runs, 7);
 }

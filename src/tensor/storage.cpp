@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/checked.h"
+#include "memory/budget.h"
 
 namespace nbx {
 
@@ -34,8 +35,12 @@ std::shared_ptr<Storage> Storage::allocate(int64_t bytes, Device device) {
           to_string(device));
   // At least one line, so that an empty tensor has an address too: memcpy of nothing wants one.
   const auto size = static_cast<size_t>(align_up(bytes == 0 ? 1 : bytes));
+  claim_memory(static_cast<int64_t>(size), "storage");
   storage->data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
-  require(storage->data_ != nullptr, Code::budget, "storage: the system has no {} bytes left", bytes);
+  if (storage->data_ == nullptr) {
+    release_memory(static_cast<int64_t>(size));
+    fail(Code::budget, "storage: the system has no {} bytes left", bytes);
+  }
   storage->owned_ = true;
   return storage;
 }
@@ -51,7 +56,9 @@ std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_
 }
 
 Storage::~Storage() {
-  if (owned_) std::free(data_);
+  if (!owned_) return;
+  std::free(data_);
+  release_memory(align_up(bytes_ == 0 ? 1 : bytes_));
 }
 
 }  // namespace nbx

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <new>
+#include <stdexcept>
 
 namespace nbx::command {
 
@@ -52,6 +54,20 @@ Interruptible::~Interruptible() {
   running = nullptr;
 }
 bool Interruptible::interrupted() { return was_interrupted; }
+
+void with_file(const std::string& file, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    if (what.find(file) != std::string::npos) throw;
+    throw Error(e.code(), file + ": " + what);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::budget, file + ": out of memory");
+  } catch (const std::length_error&) {
+    throw Error(Code::budget, file + ": out of memory: a table exceeds what can be addressed");
+  }
+}
 
 std::string human_bytes(int64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

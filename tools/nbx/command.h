@@ -41,6 +41,9 @@ class Interruptible {
   static bool interrupted();
 };
 
+// Calls `work`; its errors name the model's file.
+void with_file(const std::string& file, const std::function<void()>& work);
+
 std::string human_bytes(int64_t bytes);  // "12.3 MiB"
 double now_ms();
 Json json_of(const ValueInfo& info);

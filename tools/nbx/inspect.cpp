@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Mo
   return out;
 }
 
-int show_launches(const Model& model, const Options& o) {
+void show_launches(const Model& model, const Options& o) {
   Metas inputs;
   for (const auto& [name, type] : shapes_for(model, o.shapes)) inputs.emplace_back(type.first, type.second);
   NullDevice device;
@@ -80,7 +80,7 @@ int show_launches(const Model& model, const Options& o) {
       j["launches"].push_back({{"op", l.op}, {"node", l.node}, {"kernel", l.kernel}, {"keys", l.keys}, {"bytes", l.bytes},
                                {"flops", l.flops}, {"workspace", l.workspace}});
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
-    return 0;
+    return;
   }
   std::vector<std::vector<std::string>> rows{{"op", "kernel", "bytes", "flops", "keys"}};
   for (const LaunchRecord& l : device.launches()) {
@@ -90,22 +90,26 @@ int show_launches(const Model& model, const Options& o) {
   }
   fmt::print("{}{} launches, arena {}, lower bound {}{}\n", table(rows), device.launches().size(), human_bytes(r.arena_bytes),
              human_bytes(r.lower_bound_bytes), r.complete ? "" : "; what follows depends on values");
-  return 0;
 }
 
 int run(const Options& o) {
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));
   if (!o.save.empty()) {
-    const Graph graph = load_graph(o.model);
+    Graph graph;
+    with_file(o.model, [&] { graph = load_graph(o.model); });
     progress.clear();
     write_nbx_json(graph, o.save);
     fmt::print("written to {}\n", o.save);
     return 0;
   }
-  const auto model = Model::load(o.model);
+  std::shared_ptr<const Model> model;
+  with_file(o.model, [&] { model = Model::load(o.model); });
   progress.clear();
-  if (o.launches) return show_launches(*model, o);
+  if (o.launches) {
+    with_file(o.model, [&] { show_launches(*model, o); });
+    return 0;
+  }
   std::map<std::string, int> counts;
   count_ops(model->graph(), counts);
   std::string plan;
@@ -113,7 +117,7 @@ int run(const Options& o) {
     SessionOptions options;
     options.threads = 1;
     Session session(model, options);
-    plan = session.describe_program(shapes_for(*model, o.shapes));
+    with_file(o.model, [&] { plan = session.describe_program(shapes_for(*model, o.shapes)); });
   }
   if (o.json) {
     Json j;

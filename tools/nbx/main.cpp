@@ -3,8 +3,34 @@
 
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 
 #include "nbx/command.h"
+
+namespace {
+
+// One line whatever a file puts into a name: control characters are shown, and a name of a megabyte is cut.
+int report(const std::string& text, int code) {
+  constexpr size_t kLongest = 4000;
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (line.size() > kLongest) {
+      line += fmt::format("... ({} bytes)", text.size());
+      break;
+    }
+    if (byte == '\n')
+      line += "\\n";
+    else if (byte < 0x20 || byte == 0x7F)
+      line += fmt::format("\\x{:02x}", byte);
+    else
+      line += c;
+  }
+  fmt::print(stderr, "nbx: error: {}\n", line);
+  return code;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace nbx;
@@ -21,20 +47,18 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return report(std::string(e.what()) + "; see nbx --help", 2);
   }
   try {
     return action ? action() : 2;
   } catch (const Error& e) {
-    fmt::print(stderr, "nbx: error: {}\n", e.what());
-    if (e.code() == Code::cancelled) return 130;
-    return e.code() == Code::internal ? 3 : 2;
+    return report(e.what(), e.code() == Code::cancelled ? 130 : e.code() == Code::internal ? 3 : 2);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "nbx: error: out of memory\n");
-    return 1;
+    return report("out of memory", 2);
+  } catch (const std::length_error&) {
+    return report("out of memory: a table exceeds what can be addressed", 2);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "nbx: error: {}\n", e.what());
-    return 3;
+    return report(e.what(), 3);
   }
 }

@@ -87,7 +87,8 @@ int run(const Options& o) {
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));
   const double t0 = now_ms();
-  const auto model = Model::load(o.model);
+  std::shared_ptr<const Model> model;
+  with_file(o.model, [&] { model = Model::load(o.model); });
   SessionOptions options;
   options.threads = o.threads;
   options.fuse = !o.no_fuse;
@@ -103,17 +104,22 @@ int run(const Options& o) {
 
   const Interruptible guard(session);
   std::vector<Tensor> outputs;
+  const auto run_once = [&] {
+    with_file(o.model, [&] { session.run(inputs, outputs); });
+    // An interrupt between two runs finds none to stop.
+    if (Interruptible::interrupted()) throw Error(Code::cancelled, o.model + ": interrupted");
+  };
   progress.show("first run ...");
   const double t1 = now_ms();
-  session.run(inputs, outputs);
+  run_once();
   const double first_ms = now_ms() - t1;
   std::vector<double> times;
   if (o.repeat > 0) {
-    session.run(inputs, outputs);  // the warm-up
+    run_once();  // the warm-up
     double told = now_ms();
     for (int i = 0; i < o.repeat; ++i) {
       const double start = now_ms();
-      session.run(inputs, outputs);
+      run_once();
       times.push_back(now_ms() - start);
       if (now_ms() - told > 200) {
         progress.show(fmt::format("run {} of {} ...", i + 1, o.repeat));
@@ -123,7 +129,7 @@ int run(const Options& o) {
   }
   if (!o.profile.empty()) {
     session.profile(true);
-    session.run(inputs, outputs);
+    run_once();
     session.profile(false);
     write_trace(o.profile, session.last_profile());
   }

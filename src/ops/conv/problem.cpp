@@ -83,6 +83,14 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
   p.begin = spread(op, "padding", a.begin, n, 0, INT64_MIN);
   p.end = spread(op, "padding", a.end.empty() ? a.begin : a.end, n, 0, INT64_MIN);
   const Ints more = spread(op, "output_padding", a.output_padding, n, 0, 0);
+  // Sums of these stay far from 2^63.
+  constexpr int64_t kMost = (int64_t{1} << 40);
+  for (const Ints* list : std::initializer_list<const Ints*>{&p.stride, &p.dilation, &p.begin, &p.end, &more, &a.output_shape})
+    for (const int64_t v : *list)
+      require(v >= -kMost && v <= kMost, Code::value,
+              "{}: stride {}, dilation {}, padding {} and {}, output_padding {}, output_shape {}: each can be {} at most", op,
+              to_string(p.stride), to_string(p.dilation), to_string(p.begin), to_string(p.end), to_string(more),
+              to_string(a.output_shape), kMost);
   const bool same = a.auto_pad == "SAME_UPPER" || a.auto_pad == "SAME_LOWER";
   require(same || a.auto_pad == "NOTSET" || a.auto_pad == "VALID" || a.auto_pad.empty(), Code::value,
           "{}: auto_pad is '{}'; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", op, a.auto_pad);

@@ -97,8 +97,11 @@ struct Job {
     if (w.regular && w.stride == 1) {
       // Tap k of output o is column o - pad + k step: whole runs of outputs at once.
       std::fill_n(to, n, start_of<A>(kind));
-      for (int64_t k = 0; k < w.kernel; ++k) {
-        const int64_t shift = w.pad - k * w.step - t.first;
+      // Only the taps that some output of the tile sees inside the input: a window may be far wider than it.
+      const int64_t most = w.pad - t.first;
+      const int64_t k0 = std::max<int64_t>(0, (most - n) / w.step), k1 = most + w.in < 0 ? 0 : std::min(w.kernel, (most + w.in) / w.step + 1);
+      for (int64_t k = k0; k < k1; ++k) {
+        const int64_t shift = most - k * w.step;
         const int64_t lo = std::max<int64_t>(0, shift), hi = std::min(n, w.in + shift);
         if (lo < hi) fold_rows(kind, to + lo, column + (t.first + lo - w.pad + k * w.step - t.from), hi - lo);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/pool/pool/pool.h"
 
 namespace nbx {
@@ -113,6 +114,7 @@ PoolSpec pool_spec(const Args& a) {
           "{}: auto_pad is '{}'; use NOTSET, VALID, SAME_UPPER or SAME_LOWER", op, same);
   const bool ceil = has("ceil_mode") && a.flag("ceil_mode");
 
+  int64_t volume = 1;
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t in = x.shape[static_cast<size_t>(lead) + i];
     PoolAxis& axis = s.axes[3 - spatial + i];
@@ -126,6 +128,12 @@ PoolSpec pool_spec(const Args& a) {
       require(w.kernel > 0 && w.stride > 0 && w.dilation > 0, Code::value, "{}: kernel {}, stride {} and dilation {} must be positive", op, w.kernel,
               w.stride, w.dilation);
       require(w.before >= 0 && w.after >= 0, Code::value, "{}: padding {} and {} cannot be negative", op, w.before, w.after);
+      // Sums and products of two of these stay far from 2^63.
+      constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+      require(w.kernel <= kMost && w.stride <= kMost && w.dilation <= kMost && w.before <= kMost && w.after <= kMost, Code::value,
+              "{}: kernel {}, stride {}, dilation {}, padding {} and {}: each can be {} at most", op, w.kernel, w.stride,
+              w.dilation, w.before, w.after, kMost);
+      require(checked_mul(volume, w.kernel, volume), Code::value, "{}: a window of {} has more than 2^63 elements", op, to_string(sizes));
       require(onnx || 2 * w.before <= w.dilation * (w.kernel - 1) + 1, Code::value, "{}: padding {} is more than half of the window (kernel {}, dilation {})",
               op, w.before, w.kernel, w.dilation);
       int64_t out;
