@@ -89,11 +89,11 @@ if(TARGET nbx-command AND NBX_WITH_ONNX AND NBX_WITH_ONEDNN AND NOT NBX_ONLY_FAM
     "-DDOC=${PROJECT_SOURCE_DIR}/docs/ops.md" -P "${PROJECT_SOURCE_DIR}/cmake/CheckOpsDoc.cmake")
 endif()
 
-# The node tests that the onnx package generates; tests/golden/onnx_not_supported.txt says what is missing today.
+# The node tests that the onnx package generates; tests/onnx_node_unsupported.txt says what is missing today.
 if(NBX_WITH_ONNX AND NOT NBX_SANITIZE AND TARGET nbx-golden AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
   add_test(NAME onnx-node-cases COMMAND "${PROJECT_SOURCE_DIR}/.venv/bin/python"
     "${PROJECT_SOURCE_DIR}/scripts/make_node_tests.py" "${CMAKE_BINARY_DIR}/onnx-node")
-  set(list "${PROJECT_SOURCE_DIR}/tests/golden/onnx_not_supported.txt")
+  set(list "${PROJECT_SOURCE_DIR}/tests/onnx_node_unsupported.txt")
   set(arguments "")
   if(EXISTS "${list}")
     set(arguments --list "${list}")

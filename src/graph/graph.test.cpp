@@ -147,6 +147,25 @@ TEST(FoldBatchNorm, GoesIntoTheWeightsAndTheBias) {
   EXPECT_EQ(value("bias"), (std::vector<double>{-0.5, 1}));      // 0.5 - 1 * 1, 0 + 1 * 1
 }
 
+TEST(FoldBatchNorm, TakesProductsAndSumsWithConstants) {
+  Graph g;
+  const int x = g.add_input("x", {});
+  const int w = g.add_constant(Tensor::full({2, 1, 1, 1}, 3, DType::float32), "w", true);
+  const TensorRef c = g.add("custom::conv", {ref(x), ref(w)});
+  const TensorRef m = g.add("aten::mul.Tensor", {ref(g.add_constant(Tensor::of<float>({1}, {2.0f}))), c});
+  const TensorRef s = g.add("aten::add.Tensor", {m, ref(g.add_constant(Tensor::of<float>({2}, {5.0f, 6.0f}).reshape({2, 1, 1})))});
+  g.outputs = {s.id};
+  EXPECT_TRUE(fold_batch_norm(g));
+  EXPECT_EQ(verify_error(g), "");
+  ASSERT_EQ(g.nodes.size(), 1u);
+  const auto value = [&](const char* param) {
+    const int i = g.nodes[0].op->parsed.find(param);
+    return g.tensors[static_cast<size_t>(std::get<TensorRef>(g.nodes[0].values[static_cast<size_t>(i)]).id)].constant.to_doubles();
+  };
+  EXPECT_EQ(value("weight"), (std::vector<double>{6, 6}));
+  EXPECT_EQ(value("bias"), (std::vector<double>{5, 6}));
+}
+
 TEST(FoldBatchNorm, LeavesAConvolutionThatOthersReadToo) {
   Graph g = conv_and_norm();
   g.outputs.push_back(g.nodes[0].outputs[0]);

@@ -58,15 +58,17 @@ Tensor mono(const Sound& sound) {
 
 void codec::check_wav(const FileBytes& file) {
   const auto text = [&](int64_t at) { return std::string_view(reinterpret_cast<const char*>(file->data()) + at, 4); };
-  const auto u32 = [&](int64_t at) {
+  if (file->size() < 12) return;
+  const bool wav = text(0) == "RIFF" && text(8) == "WAVE";
+  if (!wav && !(text(0) == "FORM" && (text(8) == "AIFF" || text(8) == "AIFC"))) return;
+  const auto u32 = [&](int64_t at) {  // WAV counts from the low byte, AIFF from the high one
     uint32_t value = 0;
-    for (int i = 3; i >= 0; --i) value = value << 8 | static_cast<uint32_t>(file->data()[at + i]);
+    for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<uint32_t>(file->data()[at + (wav ? 3 - i : i)]);
     return int64_t{value};
   };
-  if (file->size() < 12 || text(0) != "RIFF" || text(8) != "WAVE") return;
-  require(u32(4) <= file->size() - 8, Code::file, "{}: the RIFF size is {}, {} bytes follow; the file is cut short",
-          file->path(), u32(4), file->size() - 8);
-  // What stands after the RIFF form (tags of some programs) is not ours; a writer to a pipe leaves the size 0.
+  require(u32(4) <= file->size() - 8, Code::file, "{}: the {} size is {}, {} bytes follow; the file is cut short", file->path(), text(0),
+          u32(4), file->size() - 8);
+  // What stands after the form (tags of some programs) is not ours; a writer to a pipe leaves the size 0.
   const int64_t end = u32(4) == 0 ? file->size() : 8 + u32(4);
   int64_t at = 12;
   while (at + 8 <= end) {

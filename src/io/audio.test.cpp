@@ -96,6 +96,14 @@ TEST(Audio, WhatIsNoSoundIsRefusedNamingItsFirstBytes) {
   EXPECT_NAMES(refused(std::string("RIFF\4\0\0\0WAVE", 12)), "not a sound file that can be read");
 }
 
+TEST(Audio, ACutAiffIsAnErrorWithBothSizes) {
+  const std::string bytes("FORM\0\0\1\0AIFFCOMM\0\0\0\22", 20);
+  EXPECT_NAMES(refused(bytes), "the FORM size is 256, 12 bytes follow");
+}
+
+// Its sizes of 64 bits are above every limit here, and would need checks of their own.
+TEST(Audio, Rf64IsRefused) { EXPECT_NAMES(refused("RF64" + std::string(4, '\xff') + "WAVEds64" + std::string(40, '\0')), "begins with 'RF64'"); }
+
 TEST(Audio, OnlyFloatFramesAreWritten) {
   const TempFolder folder;
   EXPECT_NAMES(error_text(Code::shape,

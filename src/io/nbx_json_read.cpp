@@ -82,7 +82,7 @@ class Reader {
     bool has_symbols = false;
   };
 
-  [[noreturn]] void bad(const std::string& where, const std::string& what) const { fail(Code::file, "{}: {}: {}", file_->path(), where, what); }
+  [[noreturn]] void bad(const std::string& where, const std::string& what) const { fail(Code::file, "{}: {}: {}", file_->path(), where, one_line(what)); }
   std::string at(const std::string& where) const { return file_->path() + ": " + where; }
   static std::string shown(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 

@@ -120,7 +120,7 @@ const Tensor* OnnxImporter::constant(const Graph& graph, int tensor) const {
 }
 
 void OnnxImporter::unsupported(const std::string& op, const std::string& node, const std::string& what) {
-  unsupported_[what.empty() ? op : op + ": " + what].push_back(quote(node));
+  unsupported_[one_line(what.empty() ? op : op + ": " + what)].push_back(quote(node));
 }
 
 Tensor OnnxImporter::tensor(const onnx::TensorProto& proto, const std::string& what) {
@@ -308,7 +308,7 @@ void OnnxImporter::node(OnnxScope& scope, const onnx::NodeProto& proto, size_t i
       const std::string text = error.what();
       // Inside a body or function the message names the innermost node already.
       if (text.compare(0, file_.name().size() + 1, file_.name() + ":") == 0) throw;
-      throw Error(Code::file, where + ": " + text);
+      throw Error(Code::file, where + ": " + one_line(text));
     }
   }
   placeholders(scope, proto, where);

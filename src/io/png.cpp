@@ -85,7 +85,8 @@ Tensor decode_png(const FileBytes& file, const Limits& limits) {
   require(r.info != nullptr, Code::budget, "{}: no memory left to read a PNG", file->path());
   r.source = {file->data(), static_cast<size_t>(file->size())};
   const auto most = static_cast<png_uint_32>(std::min<int64_t>(limits.pixels, 0x7FFFFFFF));
-  require(read_header(r, most), Code::file, "{}: damaged PNG: {}", file->path(), quote(r.error));
+  const bool has_header = read_header(r, most);  // a statement of its own: it writes r.error
+  require(has_header, Code::file, "{}: damaged PNG: {}", file->path(), quote(r.error));
   check_picture_size(file->path(), r.width, r.height, limits);
   // Deflate packs at most 1032 to 1; a pixel has a bit or more, and a row a byte more for its filter.
   require((int64_t{r.width} / 8 + 1) * r.height / 1032 <= file->size(), Code::file,
@@ -95,8 +96,8 @@ Tensor decode_png(const FileBytes& file, const Limits& limits) {
 
   Tensor read = Tensor::empty({r.height, r.width, channels}, DType::uint8);
   auto* pixels = read.mutable_data<uint8_t>();
-  require(read_rows(r, pixels, static_cast<size_t>(channels * r.width)), Code::file, "{}: damaged PNG: {}",
-          file->path(), quote(r.error));
+  const bool has_rows = read_rows(r, pixels, static_cast<size_t>(channels * r.width));
+  require(has_rows, Code::file, "{}: damaged PNG: {}", file->path(), quote(r.error));
   if (!r.alpha) return read;
 
   Tensor out = Tensor::empty({r.height, r.width, 3}, DType::uint8);

@@ -25,4 +25,10 @@ std::string quote(std::string_view text, size_t longest) {
   return out;
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  return text;
+}
+
 }  // namespace nbx

@@ -8,5 +8,7 @@
 namespace nbx {
 
 std::string quote(std::string_view text, size_t longest = 80);  // with quotes: 'conv1.weight'
+// A whole message that may hold such text: control characters become spaces.
+std::string one_line(std::string text);
 
 }  // namespace nbx

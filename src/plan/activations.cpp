@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations that a graph spells out become one call, which a GEMM or convolution then takes as its epilogue: hardswish, silu
-// and both forms of gelu are a product of a number, x and one more factor that is made from x alone.
+// Activations that a graph spells out become one call, which a GEMM or convolution then takes as its epilogue:
+// hardswish, silu and both forms of gelu are a product of a number, x and one more factor that is made from x alone.
 #include <algorithm>
 #include <cmath>
 
@@ -21,8 +21,14 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 class Finder {
  public:
-  Finder(std::vector<Step>& steps, const std::vector<Cell>& cells, const std::vector<char>& needed, const LowerOptions& options)
-      : steps_(steps), cells_(cells), needed_(needed), options_(options), readers_(cells.size(), 0), maker_(cells.size(), -1),
+  Finder(std::vector<Step>& steps, const std::vector<Cell>& cells, const std::vector<char>& needed,
+         const LowerOptions& options)
+      : steps_(steps),
+        cells_(cells),
+        needed_(needed),
+        options_(options),
+        readers_(cells.size(), 0),
+        maker_(cells.size(), -1),
         gone_(steps.size(), 0) {
     for (const Step& s : steps)
       for (const int c : s.in) ++readers_[root(c)];
@@ -66,7 +72,8 @@ class Finder {
   // The step that makes c for one reader alone, element by element, in float32: halves round in between.
   const Step* inner(int c) const {
     const int i = maker_[static_cast<size_t>(c)];
-    if (i < 0 || gone_[static_cast<size_t>(i)] || root(c) != static_cast<size_t>(c) || readers_[root(c)] != 1) return nullptr;
+    if (i < 0 || gone_[static_cast<size_t>(i)] || root(c) != static_cast<size_t>(c) || readers_[root(c)] != 1)
+      return nullptr;
     if (static_cast<size_t>(c) < needed_.size() && needed_[static_cast<size_t>(c)]) return nullptr;
     return &steps_[static_cast<size_t>(i)];
   }
@@ -131,7 +138,8 @@ class Finder {
         spend(sum);
         return "aten::hardswish";
       }
-      if (act->kind == ActivationKind::hardsigmoid && s->in[0] == x && close(number, 1) && close(act->alpha, 1.0 / 6) && act->beta == 0.5f)
+      if (act->kind == ActivationKind::hardsigmoid && s->in[0] == x && close(number, 1) && close(act->alpha, 1.0 / 6) &&
+          act->beta == 0.5f)
         return "aten::hardswish";
       return nullptr;
     }
@@ -151,7 +159,8 @@ class Finder {
       add(t);
       if (t.cells.size() != 1 || !close(t.number, kTanhScale)) return nullptr;
       const Step* sum = inner(t.cells[0]);
-      if (!sum || !is(*sum, "add") || sum->in.size() != 2 || sum->args.scalar("alpha").as_double() != 1.0) return nullptr;
+      if (!sum || !is(*sum, "add") || sum->in.size() != 2 || sum->args.scalar("alpha").as_double() != 1.0)
+        return nullptr;
       spend(sum);
       if (sum->in[0] != x && sum->in[1] != x) return nullptr;
       const Terms cube = product(sum->in[sum->in[0] == x ? 1 : 0]);
@@ -159,6 +168,19 @@ class Finder {
       return cube.cells == std::vector<int>{x, x, x} && close(cube.number, kTanhCube) ? "gelu_tanh" : nullptr;
     }
     return nullptr;
+  }
+
+  // x comes from a GEMM or convolution, perhaps with a bias: the activation will move into it.
+  bool follows_product(int x) const {
+    const Step* s = inner_or_shared(x);
+    if (s && is(*s, "add"))
+      for (const int c : s->in)
+        if (const Step* p = inner_or_shared(c); p && p->op->with_epilogue) return true;
+    return s && s->op->with_epilogue;
+  }
+  const Step* inner_or_shared(int c) const {
+    const int i = maker_[static_cast<size_t>(c)];
+    return i < 0 ? nullptr : &steps_[static_cast<size_t>(i)];
   }
 
   void replace(size_t j) {
@@ -175,6 +197,9 @@ class Finder {
       std::vector<int> spent = t.steps;
       const char* what = kind(x, t.cells[static_cast<size_t>(1 - k)], t.number, spent);
       if (!what) continue;
+      // Alone it stays spelled out: far below zero 1 + tanh is 0, while the op's own form passes through subnormal
+      // numbers, which cost a hundred cycles each.
+      if (std::string_view(what) == "gelu_tanh" && !follows_product(x)) continue;
       const bool gelu = std::string_view(what).substr(0, 4) == "gelu";
       Step step;
       step.op = &require_op(gelu ? "aten::gelu" : what);
@@ -183,8 +208,9 @@ class Finder {
       step.name = last.name + ":" + step.op->parsed.name;
       std::vector<std::pair<std::string, Value>> keywords;
       if (gelu) keywords.emplace_back("approximate", std::string(std::string_view(what) == "gelu" ? "none" : "tanh"));
-      step.args = build_args(step.op->parsed, bind_values(step.op->parsed, {TensorRef{0}}, keywords),
-                             [&](TensorRef) { return from; }, options_.packs);
+      step.args = build_args(
+          step.op->parsed, bind_values(step.op->parsed, {TensorRef{0}}, keywords), [&](TensorRef) { return from; },
+          options_.packs);
       for (const int i : spent) gone_[static_cast<size_t>(i)] = 1;
       gone_[j] = 0;
       steps_[j] = std::move(step);

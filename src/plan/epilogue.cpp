@@ -24,28 +24,43 @@ bool is_plain_add(const Step& s) {
          s.args.scalar("alpha").as_double() == 1.0;
 }
 
+// made * number or made + number, where the number is known.
+bool scales_or_shifts(const Step& s, int made, const std::vector<Cell>& cells, EpilogueOffer& offer) {
+  const bool product = s.op->parsed.space == "aten" && s.op->parsed.name == "mul" && s.in.size() == 2;
+  if (!product && !is_plain_add(s)) return false;
+  const Meta& other = cells[static_cast<size_t>(s.in[0] == made ? s.in[1] : s.in[0])].meta;
+  if (!other.known.defined() || other.numel() != 1 || is_complex(other.dtype)) return false;
+  const float number = static_cast<float>(other.known.item());
+  offer.activation = {ActivationKind::none, product ? number : 1.0f, product ? 0.0f : number};
+  return true;
+}
+
 // The step that makes `producer`'s result and applies `reader`, or nothing.
 std::optional<Step> fused(const Step& producer, const Step& reader, int made, const std::vector<Cell>& cells,
                           const LowerOptions& options) {
   const auto meta = [&](int c) -> const Meta& { return cells[static_cast<size_t>(c)].meta; };
   const Meta& result = meta(reader.out[0]);
   if (result.dtype != meta(made).dtype || result.shape != meta(made).shape) return std::nullopt;
-  EpilogueOffer epilogue;
-  int addend = -1;
-  if (const auto activation = reader.in.size() == 1 ? as_activation(*reader.op, reader.args) : std::nullopt) {
-    epilogue.activation = *activation;
-  } else if (is_plain_add(reader)) {
-    addend = reader.in[0] == made ? reader.in[1] : reader.in[0];
-    if (addend == made) return std::nullopt;
-    epilogue.addend = &meta(addend);
-    if (epilogue.addend->weak) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
   Metas outputs;
   for (const int c : producer.out) outputs.push_back(meta(c));
   const int extra = static_cast<int>(producer.in.size());
-  const auto call = producer.op->with_epilogue(producer.args, outputs, epilogue, extra);
+  const auto taken = [&](const EpilogueOffer& offer) { return producer.op->with_epilogue(producer.args, outputs, offer, extra); };
+  EpilogueOffer epilogue;
+  int addend = -1;
+  std::optional<FusedCall> call;
+  if (const auto activation = reader.in.size() == 1 ? as_activation(*reader.op, reader.args) : std::nullopt) {
+    epilogue.activation = *activation;
+    call = taken(epilogue);
+  } else if (scales_or_shifts(reader, made, cells, epilogue)) {
+    call = taken(epilogue);
+  }
+  if (!call && is_plain_add(reader)) {
+    addend = reader.in[0] == made ? reader.in[1] : reader.in[0];
+    if (addend == made || meta(addend).weak) return std::nullopt;
+    epilogue = {};
+    epilogue.addend = &meta(addend);
+    call = taken(epilogue);
+  }
   if (!call) return std::nullopt;
 
   Step step;

@@ -222,6 +222,9 @@ class Lowering {
     }
     const Metas outputs = node.op->infer(args);
     NBX_ASSERT(outputs.size() == node.outputs.size());
+    for (const Meta& m : outputs)
+      require(m.rank() <= kMaxRank, Code::shape, "{}: a result of {} dims; at most {} are supported", node.op->parsed.full_name(), m.rank(),
+              kMaxRank);
     if (node.op->has(kShapeOnly) || (all_known && !node.op->has(kRandom) && may_fold(args, outputs))) {
       fold(item, node, args, outputs, operands);
       return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "plan/lowered.h"
 #include "ops/registry.h"
 #include "plan/symbols.h"
@@ -76,6 +78,44 @@ TEST(Lower, BiasAndActivationMoveIntoTheProduct) {
   ASSERT_EQ(stage.steps.size(), 1u);
   EXPECT_EQ(stage.steps[0].op->parsed.full_name(), "custom::matmul_fused");
   EXPECT_EQ(stage.steps[0].args.text("activation"), "relu");
+}
+
+// What the graph makes of a product: the one call that stands for it, or the number of calls.
+std::string after_product(const std::function<TensorRef(Graph&, TensorRef)>& spell) {
+  Graph g;
+  const int x = g.add_input("x", float32_of({4, 8}));
+  const int w = g.add_constant(Tensor::full({8, 16}, 0.5, DType::float32), "w", true);
+  g.outputs = {spell(g, g.add("aten::matmul", {ref(x), ref(w)})).id};
+  const Stage stage = lowered(g, {Meta(DType::float32, {4, 8})});
+  return stage.steps.size() == 1 && stage.steps[0].args.schema().find("activation") >= 0 ? stage.steps[0].args.text("activation")
+                                                                                       : std::to_string(stage.steps.size());
+}
+
+TEST(Lower, ActivationsThatAreSpelledOutMoveIntoTheProduct) {
+  const auto number = [](Graph& g, double v) { return ref(g.add_constant(Tensor::full({}, v, DType::float32))); };
+  const auto hardswish = [&](double three) {
+    return [&, three](Graph& g, TensorRef x) {
+      const TensorRef gate = g.add("aten::clamp", {g.add("aten::add.Tensor", {x, number(g, three)}), 0.0, 6.0});
+      return g.add("custom::onnx_div", {g.add("aten::mul.Tensor", {x, gate}), number(g, 6)});
+    };
+  };
+  EXPECT_EQ(after_product(hardswish(3)), "hardswish");
+  EXPECT_EQ(after_product(hardswish(2.5)), "2");
+  EXPECT_EQ(after_product([&](Graph& g, TensorRef x) {
+              const TensorRef e = g.add("aten::erf", {g.add("custom::onnx_div", {x, number(g, 1.4142135)})});
+              const TensorRef one = g.add("aten::add.Tensor", {e, number(g, 1)});
+              return g.add("aten::mul.Tensor", {g.add("aten::mul.Tensor", {x, one}), number(g, 0.5)});
+            }),
+            "gelu");
+  EXPECT_EQ(after_product([&](Graph& g, TensorRef x) {
+              const TensorRef cube = g.add("aten::mul.Tensor", {x, g.add("aten::mul.Tensor", {x, x})});
+              const TensorRef sum = g.add("aten::add.Tensor", {x, g.add("aten::mul.Tensor", {number(g, 0.044715), cube})});
+              const TensorRef t = g.add("aten::tanh", {g.add("aten::mul.Tensor", {sum, number(g, 0.7978846)})});
+              const TensorRef half = g.add("aten::mul.Tensor", {g.add("aten::add.Tensor", {t, number(g, 1)}), number(g, 0.5)});
+              return g.add("aten::mul.Tensor", {x, half});
+            }),
+            "gelu_tanh");
+  EXPECT_EQ(after_product([&](Graph& g, TensorRef x) { return g.add("aten::mul.Tensor", {x, g.add("aten::sigmoid", {x})}); }), "silu");
 }
 
 TEST(Lower, ShapeArithmeticIsFoldedAway) {

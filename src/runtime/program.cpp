@@ -163,19 +163,18 @@ void check_budget(const Stage& stage, const std::vector<Cell>& cells, int64_t ar
   for (const auto& [position, c] : stage.outputs)
     fits = fits && checked_add(bytes, cells[static_cast<size_t>(c)].meta.bytes(), bytes);
   if (fits && memory_allows(bytes)) return;
-  const Step* largest = nullptr;
-  const Meta* meta = nullptr;
+  const Cell* largest = nullptr;
+  const auto look = [&](int c) {
+    const Cell& cell = cells[static_cast<size_t>(c)];
+    if (!largest || cell.meta.bytes() > largest->meta.bytes()) largest = &cell;
+  };
   for (const Step& s : stage.steps)
-    for (const int c : s.out) {
-      const Meta& m = cells[static_cast<size_t>(c)].meta;
-      if (meta && m.bytes() <= meta->bytes()) continue;
-      largest = &s;
-      meta = &m;
-    }
+    for (const int c : s.out) look(c);
+  for (const auto& [position, c] : stage.outputs) look(c);
   const std::string needed = fits ? fmt::format("{} bytes", bytes) : "more than 2^63 bytes";
-  require(largest != nullptr, Code::budget, "the plan and its outputs need {}, {} are available", needed, memory_available());
-  fail(Code::budget, "node '{}': the plan and its outputs need {}, {} are available; the largest result is {} of '{}'", largest->name,
-       needed, memory_available(), to_string(*meta), largest->op->parsed.full_name());
+  require(largest != nullptr, Code::budget, "the plan needs {}, {} are available", needed, memory_available());
+  fail(Code::budget, "the plan and its outputs need {}, {} are available; the largest result is {} {}", needed, memory_available(),
+       largest->name, to_string(largest->meta));
 }
 
 // Errors of a node say which.

@@ -10,10 +10,14 @@
 #include <sys/stat.h>
 
 #include "base/check.h"
+#include "golden/archive.h"
 #include "golden/golden.h"
 #include "io/safetensors.h"
 #include "models/builders.h"
 #include "ops/compare.h"
+#if NBX_HAVE_ONNX
+#include "io/onnx.h"
+#endif
 
 namespace nbx {
 
@@ -38,17 +42,21 @@ bool file_exists(const std::string& path) {
 
 // The model behind a case's `graph`, or a reason why there is none.
 std::shared_ptr<const Model> load(const Json& manifest, const std::string& weights, const std::string& graph, std::string& reason) {
-  if (graph.find('!') != std::string::npos) {
-    reason = "archives are not supported yet";
-    return nullptr;
-  }
-  const std::string path = weights + "/" + graph;
+  const size_t mark = graph.find('!');  // archive.tar.gz!member
+  const std::string path = weights + "/" + graph.substr(0, mark);
   require(file_exists(path), Code::file, "{}: no such file; install the package {} into {}", path,
           manifest.value("/package/install"_json_pointer, std::string("of the manifest")), weights);
   const auto ends = [&](const char* suffix) {
     const std::string s = suffix;
     return graph.size() >= s.size() && graph.compare(graph.size() - s.size(), s.size(), s) == 0;
   };
+  if (mark != std::string::npos) {
+#if NBX_HAVE_ONNX
+    if (ends(".onnx")) return Model::from_graph(import_onnx(read_tar_member(path, graph.substr(mark + 1)), std::string()));
+#endif
+    reason = "no reader for this format in an archive yet: " + graph;
+    return nullptr;
+  }
   if (ends(".onnx") || ends(".json")) return Model::load(path);
   if (auto built = examples::build_model(manifest.value("model", std::string()), path)) return Model::from_graph(std::move(*built));
   reason = "no builder for this format yet: " + graph;

@@ -184,13 +184,13 @@ int run_promotion(const std::string& file) {
 
 int golden_promotion(int argc, char** argv) {
   if (argc < 1) {
-    fmt::print(stderr, "nbx-golden promotion: FILE is missing (a promotion.json)\n");
+    fmt::print(stderr, "nbx-golden: error: promotion: FILE is missing (a promotion.json)\n");
     return 2;
   }
   try {
     return run_promotion(argv[argc - 1]);
   } catch (const nbx::Error& error) {
-    fmt::print(stderr, "nbx-golden promotion: {}\n", error.what());
+    fmt::print(stderr, "nbx-golden: error: {}\n", error.what());
     return 2;
   }
 }

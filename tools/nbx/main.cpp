@@ -44,6 +44,9 @@ int main(int argc, char** argv) {
   command::add_inspect(app, action);
   command::add_ops(app, action);
   command::add_devices(app, action);
+  const auto named = [&](const CLI::App* a) { return a->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
+    return report(fmt::format("there is no command '{}'; run, inspect, ops and devices are there (nbx --help)", argv[1]), 2);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 
 #include "base/atomic_file.h"
@@ -82,7 +85,24 @@ void write_trace(const std::string& path, const std::vector<ProfileEvent>& event
   write_file_atomically(path, trace.dump(1) + "\n");
 }
 
+// What would fail after the work is refused before it.
+void check_target(const std::string& path, bool is_output) {
+  if (path.empty()) return;
+  const std::filesystem::path target(path);
+  std::string suffix = target.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (is_output && suffix != ".npz" && suffix != ".safetensors" && suffix != ".npy")
+    throw Error(Code::value, path + ": outputs are written to .npz, .safetensors or .npy");
+  std::error_code ignored;
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  if (!std::filesystem::is_directory(folder, ignored)) throw Error(Code::file, path + ": there is no folder " + folder.string());
+  if (std::filesystem::is_directory(target, ignored)) throw Error(Code::file, path + ": this is a folder; name a file");
+  if (access(folder.c_str(), W_OK) != 0) throw Error(Code::file, path + ": no file can be made in " + folder.string());
+}
+
 int run(const Options& o) {
+  check_target(o.output, true);
+  check_target(o.profile, false);
   const int64_t before = resident_bytes().value_or(0);
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));

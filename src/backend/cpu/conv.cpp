@@ -44,14 +44,17 @@ PackedConv::PackedConv(const ConvGeometry& g, const void* weights, DType dtype) 
 
   const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups, size = product(g.kernel);
   const bool plain = product(g.kernel) == 1 && product(g.stride) == 1 && g.pad_begin == Dims3{0, 0, 0} && g.pad_end == Dims3{0, 0, 0};
+  const bool flat = g.kernel[0] == 1 && g.stride[0] == 1 && g.pad_begin[0] == 0 && g.pad_end[0] == 0;
   if (!g.transposed && plain) {
     path_ = ConvPath::pointwise;
-  } else if (!g.transposed && cin == 1 && g.kernel[0] == 1 && g.stride[0] == 1 && g.pad_begin[0] == 0 && g.pad_end[0] == 0 && cout <= 4) {
+  } else if (!g.transposed && cin == 1 && flat && cout <= 4) {
     path_ = ConvPath::depthwise;
+  } else if (!g.transposed && g.groups == 1 && flat && cout <= 2 && g.kernel[1] > 1 && g.kernel[2] > 1) {
+    path_ = ConvPath::planes;
   }
 
   const int64_t total = g.in_channels * cout * size;
-  if (path_ == ConvPath::depthwise) {
+  if (path_ == ConvPath::depthwise || path_ == ConvPath::planes) {
     direct_ = FloatBlock(total);
     widen_all(weights, dtype, total, direct_.data());
     return;
@@ -132,6 +135,8 @@ Gemm gemm_of(const Conv& c, const PackedConv::Phase& phase) {
   m.c_dtype = c.y_dtype;
   m.epilogue.row_bias = c.bias;
   m.epilogue.act = c.act;
+  m.epilogue.scale = c.scale;
+  m.epilogue.shift = c.shift;
   m.epilogue.residual = c.residual;
   m.epilogue.residual_before_act = c.residual_before_act;
   return m;
@@ -194,20 +199,23 @@ void implicit(Team& team, const Conv& c, const Dims3& out) {
 
 void depthwise(Team& team, const Conv& c, const Dims3& out) {
   const ConvGeometry& g = c.weights->geometry();
-  const int64_t multiplier = g.out_channels / g.in_channels, slices = c.in[0], planes = c.batch * g.out_channels * slices;
+  // Summed planes see every input channel, one after the other.
+  const bool summed = c.weights->path() == ConvPath::planes;
+  const int64_t terms = summed ? g.in_channels : 1;
+  const int64_t multiplier = summed ? 1 : g.out_channels / g.in_channels, slices = c.in[0], planes = c.batch * g.out_channels * slices;
   const int64_t in_plane = c.in[1] * c.in[2], out_plane = out[1] * out[2], taps = g.kernel[1] * g.kernel[2];
-  const auto plane_of = [&](int64_t index) {
+  const auto plane_of = [&](int64_t index, int64_t term) {
     const int64_t slice = index % slices, channel = index / slices % g.out_channels, image = index / slices / g.out_channels;
-    const int64_t from = ((image * g.in_channels + channel / multiplier) * slices + slice) * in_plane;
+    const int64_t from = ((image * g.in_channels + (summed ? term : channel / multiplier)) * slices + slice) * in_plane;
     return DepthwisePlane{static_cast<const char*>(c.x) + from * itemsize(c.x_dtype), c.x_dtype, c.in[1], c.in[2], out[1], out[2],
                           g.kernel[1], g.kernel[2], g.stride[1], g.stride[2], g.dilation[1], g.dilation[2], g.pad_begin[1],
-                          g.pad_begin[2], c.weights->depthwise_weights().data() + channel * taps};
+                          g.pad_begin[2], c.weights->depthwise_weights().data() + (channel * terms + term) * taps};
   };
 
   // A task is some planes, or a band of one: about a quarter million multiply-adds, and a copy that stays in L2.
-  const int64_t row_cost = out[2] * (taps + 4);
+  const int64_t row_cost = out[2] * (taps + 4) * terms;
   int64_t band = std::clamp<int64_t>(1'000'000 / std::max<int64_t>(1, row_cost), 1, out[1]);
-  const DepthwisePlane shape = plane_of(0);
+  const DepthwisePlane shape = plane_of(0, 0);
   while (band > 1 && depthwise_scratch_floats(shape, band) > 64 * 1024) band = (band + 1) / 2;
   const int64_t bands = ceil_div(out[1], band);
   band = ceil_div(out[1], bands);
@@ -222,7 +230,8 @@ void depthwise(Team& team, const Conv& c, const Dims3& out) {
         const int64_t first = task / bands * together, last = std::min(planes, first + together);
         for (int64_t index = first; index < last && row0 < row1; ++index) {
           const int64_t channel = index / slices % g.out_channels;
-          depthwise_band(plane_of(index), c.bias == nullptr ? 0.0f : c.bias[channel], row0, row1, sums);
+          for (int64_t t = 0; t < terms; ++t)
+            depthwise_band(plane_of(index, t), c.bias == nullptr ? 0.0f : c.bias[channel], t > 0, row0, row1, sums);
           const int64_t stride = depthwise_sum_stride(out[2]);
           // 16-bit outputs go in tiles of 12 x 32.
           const bool half = is_half(c.y_dtype);
@@ -242,6 +251,8 @@ void depthwise(Team& team, const Conv& c, const Dims3& out) {
                               .c_dtype = c.y_dtype,
                               .act = c.act,
                               .residual_before_act = c.residual_before_act,
+                              .scale = c.scale,
+                              .shift = c.shift,
                               .tile_stride = stride});
             }
         }
@@ -260,7 +271,8 @@ void conv(Team& team, const Conv& c) {
   if (c.batch <= 0 || out[0] <= 0 || out[1] <= 0 || out[2] <= 0) return;
   switch (c.weights->path()) {
     case ConvPath::pointwise: return pointwise(team, c);
-    case ConvPath::depthwise: return depthwise(team, c, out);
+    case ConvPath::depthwise:
+    case ConvPath::planes: return depthwise(team, c, out);
     case ConvPath::implicit: return implicit(team, c, out);
   }
 }

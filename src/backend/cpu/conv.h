@@ -36,6 +36,7 @@ struct ConvGeometry {
 enum class ConvPath {
   pointwise,  // 1 x 1, stride 1, no padding: one GEMM over the pixels
   depthwise,  // one input channel a group, no depth: direct
+  planes,     // one or two output channels: a GEMM would spend its time on packing, so the planes of the input are summed directly
   implicit,   // GEMM over patches that are packed tile by tile
 };
 
@@ -58,7 +59,7 @@ class PackedConv {
     std::vector<PackedA> weights;               // one a group: (out_channels / groups, in_channels / groups * taps)
   };
   const std::vector<Phase>& phases() const { return phases_; }
-  const FloatBlock& depthwise_weights() const { return direct_; }  // (out_channels, kernel)
+  const FloatBlock& depthwise_weights() const { return direct_; }  // (out_channels, in_channels / groups, kernel)
 
  private:
   ConvGeometry geometry_;
@@ -77,6 +78,7 @@ struct Conv {
   DType y_dtype = DType::float32;
   const float* bias = nullptr;      // (out_channels)
   ActivationSpec act;
+  float scale = 1.0f, shift = 0.0f;  // y = act(...) * scale + shift, before a residual that comes after act
   const void* residual = nullptr;   // y's shape and dtype, may be y; not for transposed
   bool residual_before_act = true;
 };

@@ -172,6 +172,21 @@ TEST_P(ConvTest, DepthwiseInManyBandsAndWithAMultiplier) {
   PROVE(c);
 }
 
+TEST_P(ConvTest, FewOutputChannelsSumThePlanesOfTheInput) {
+  for (int64_t cout : {1, 2})
+    for (int64_t k : {2, 3, 5, 6})
+      for (int64_t stride : {1, 2}) {
+        Case c = conv2d(5, cout, 1, 40, 70, k, k, stride, k / 2);
+        c.batch = 2;
+        c.residual = cout == 2;
+        c.act = {ActivationKind::relu};
+        PROVE(c);
+      }
+  Case c = conv2d(8, 1, 1, 30, 90, 3, 39, 1, 1);
+  c.x_dtype = c.w_dtype = c.y_dtype = DType::bfloat16;
+  PROVE(c);
+}
+
 TEST_P(ConvTest, GeneralKernelsStridesDilationsAndUnevenPads) {
   for (int64_t k : {2, 3, 5})
     for (int64_t stride : {1, 2, 3})

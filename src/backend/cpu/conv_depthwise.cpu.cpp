@@ -94,7 +94,8 @@ void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, i
 // registers over all rows: on narrow planes loading them for each row would cost as much as the sums.
 template <int KH, int KW, int RB>
 HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t tap_row, const int64_t* HWY_RESTRICT tap_col,
-                          const float* HWY_RESTRICT weights, float bias, int64_t rows, int64_t columns, float* HWY_RESTRICT out) {
+                          const float* HWY_RESTRICT weights, float bias, bool add, int64_t rows, int64_t columns,
+                          float* HWY_RESTRICT out) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   VF w[KH * KW];
@@ -105,7 +106,7 @@ HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t
     for (int64_t c = 0; c < columns; c += lanes) {
       VF sum[RB];
       NBX_UNROLL
-      for (int b = 0; b < RB; ++b) sum[b] = start;
+      for (int b = 0; b < RB; ++b) sum[b] = add ? hn::LoadU(d, out + b * columns + c) : start;
       NBX_UNROLL
       for (int r = 0; r < KH + RB - 1; ++r) {
         NBX_UNROLL
@@ -125,12 +126,12 @@ HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t
 // Any kernel: four vectors of columns at once share the broadcast of a weight and hide the latency.
 template <int U>
 HWY_INLINE void general_columns(const float* in, int64_t tap_row, const int64_t* tap_col, int64_t kh, int64_t kw,
-                                const float* weights, float bias, float* out) {
+                                const float* weights, float bias, bool add, float* out) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   VF sum[U];
   NBX_UNROLL
-  for (int u = 0; u < U; ++u) sum[u] = hn::Set(d, bias);
+  for (int u = 0; u < U; ++u) sum[u] = add ? hn::LoadU(d, out + u * lanes) : hn::Set(d, bias);
   for (int64_t r = 0; r < kh; ++r)
     for (int64_t k = 0; k < kw; ++k) {
       const VF w = hn::Set(d, weights[r * kw + k]);
@@ -143,19 +144,20 @@ HWY_INLINE void general_columns(const float* in, int64_t tap_row, const int64_t*
 }
 
 template <int K>
-void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias, int64_t rows,
-            float* sums) {
+void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias, bool add,
+            int64_t rows, float* sums) {
   const int64_t step = p.stride_h * layout.stride, tap_row = p.dilation_h * layout.stride, columns = layout.columns;
   // Two rows of sums share K - 1 rows of input.
   const int64_t pairs = p.stride_h == p.dilation_h ? rows / 2 * 2 : 0;
-  if (pairs > 0) rows_of<K, K, 2>(copy, step, tap_row, tap_col, p.weights, bias, pairs, columns, sums);
+  if (pairs > 0) rows_of<K, K, 2>(copy, step, tap_row, tap_col, p.weights, bias, add, pairs, columns, sums);
   if (pairs < rows)
-    rows_of<K, K, 1>(copy + pairs * step, step, tap_row, tap_col, p.weights, bias, rows - pairs, columns, sums + pairs * columns);
+    rows_of<K, K, 1>(copy + pairs * step, step, tap_row, tap_col, p.weights, bias, add, rows - pairs, columns,
+                     sums + pairs * columns);
 }
 
 }  // namespace
 
-void depthwise_band_entry(const DepthwisePlane& p, float bias, int64_t row0, int64_t row1, float* scratch) {
+void depthwise_band_entry(const DepthwisePlane& p, float bias, bool add, int64_t row0, int64_t row1, float* scratch) {
   const RowLayout layout(p);
   const int64_t rows = row1 - row0, lanes = static_cast<int64_t>(hn::Lanes(D()));
   float* sums = scratch;
@@ -169,16 +171,16 @@ void depthwise_band_entry(const DepthwisePlane& p, float bias, int64_t row0, int
     case DType::float16: copy_rows<float16_t>(p, layout, row0, rows, copy, room); break;
     default: copy_rows<float>(p, layout, row0, rows, copy, room);
   }
-  if (p.kernel_h == 3 && p.kernel_w == 3) return square<3>(p, layout, copy, tap_col, bias, rows, sums);
-  if (p.kernel_h == 5 && p.kernel_w == 5) return square<5>(p, layout, copy, tap_col, bias, rows, sums);
+  if (p.kernel_h == 3 && p.kernel_w == 3) return square<3>(p, layout, copy, tap_col, bias, add, rows, sums);
+  if (p.kernel_h == 5 && p.kernel_w == 5) return square<5>(p, layout, copy, tap_col, bias, add, rows, sums);
   for (int64_t r = 0; r < rows; ++r) {
     const float* in = copy + r * p.stride_h * layout.stride;
     float* out = sums + r * layout.columns;
     int64_t c = 0;
     for (; c + 4 * lanes <= layout.columns; c += 4 * lanes)
-      general_columns<4>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, out + c);
+      general_columns<4>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add, out + c);
     for (; c < layout.columns; c += lanes)
-      general_columns<1>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, out + c);
+      general_columns<1>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add, out + c);
   }
 }
 
@@ -194,8 +196,8 @@ int64_t depthwise_scratch_floats(const DepthwisePlane& p, int64_t rows) {
   return rows * layout.columns + (rows_seen(p, rows) + 1) * layout.stride + 32 + 2 * p.kernel_w;
 }
 HWY_EXPORT(depthwise_band_entry);
-void depthwise_band(const DepthwisePlane& p, float bias, int64_t row0, int64_t row1, float* scratch) {
-  HWY_DYNAMIC_DISPATCH(depthwise_band_entry)(p, bias, row0, row1, scratch);
+void depthwise_band(const DepthwisePlane& p, float bias, bool add, int64_t row0, int64_t row1, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(depthwise_band_entry)(p, bias, add, row0, row1, scratch);
 }
 }  // namespace nbx
 #endif

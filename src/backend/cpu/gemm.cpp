@@ -267,7 +267,9 @@ class Run {
                      .c_stride = g_.c_row_stride,
                      .c_dtype = g_.c_dtype,
                      .act = e.act,
-                     .residual_before_act = e.residual_before_act});
+                     .residual_before_act = e.residual_before_act,
+                     .scale = e.scale,
+                     .shift = e.shift});
   }
 
   void sink(int64_t batch, int64_t p, int64_t n0, const float* tile) const {
@@ -285,7 +287,9 @@ class Run {
                      .c_stride = kPanelCols,
                      .c_dtype = DType::float32,
                      .act = e.act,
-                     .residual_before_act = false});
+                     .residual_before_act = false,
+                     .scale = e.scale,
+                     .shift = e.shift});
     (*g_.c_sink)(batch, m0, rows, n0, cols, values);
   }
 

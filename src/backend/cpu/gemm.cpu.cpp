@@ -9,6 +9,8 @@
 #include "backend/cpu/simd.h"
 #include "backend/cpu/unroll.h"
 
+#include <hwy/cache_control.h>
+
 HWY_BEFORE_NAMESPACE();
 namespace nbx {
 namespace HWY_NAMESPACE {
@@ -25,6 +27,9 @@ constexpr int kMaxRows = 4;
 #else
 constexpr int kMaxRows = 6;
 #endif
+
+// Floats ahead: a packed B is read from memory when A has few rows, and its panels end before the hardware's prefetcher is sure.
+constexpr int64_t kPrefetch = 1024;
 
 // R rows x V vectors x P panels. Every sum is one chain over k in order, whatever R, V and P: a result's bits do not depend on
 // the shape of the tile that made it.
@@ -45,6 +50,8 @@ HWY_NOINLINE void tile_of(const float* HWY_RESTRICT a, int64_t ka, const float* 
     NBX_UNROLL
     for (int p = 0; p < P; ++p) {
       VF right[V];
+      NBX_UNROLL
+      for (int v = 0; v < V; ++v) hwy::Prefetch(b + p * b_step + v * lanes + kPrefetch);
       NBX_UNROLL
       for (int v = 0; v < V; ++v) right[v] = hn::LoadU(d, b + p * b_step + v * lanes);
       NBX_UNROLL

@@ -76,6 +76,7 @@ struct Epilogue {
   const float* col_bias = nullptr;  // (n)
   const float* row_bias = nullptr;  // (m), or (a_period * m) with several packed A
   ActivationSpec act;
+  float scale = 1.0f, shift = 0.0f;  // v = act(v) * scale + shift
   const void* residual = nullptr;   // (batch, m, n) with C's dtype and strides; may be C itself
   bool residual_before_act = true;  // relu(conv + x); false: act(conv) + x
 };

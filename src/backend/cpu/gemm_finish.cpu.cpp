@@ -29,6 +29,8 @@ struct Rows {
     const D d;
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
     const auto alpha = hn::Set(d, f.alpha);
+    const bool affine = f.scale != 1.0f || f.shift != 0.0f;
+    const auto scale = hn::Set(d, f.scale), shift = hn::Set(d, f.shift);
     for (int64_t r = 0; r < f.rows; ++r) {
       const float* sums = f.tile + r * f.tile_stride;
       const auto bias = hn::Set(d, f.row_bias == nullptr ? 0.0f : f.row_bias[r]);
@@ -38,6 +40,7 @@ struct Rows {
         if (f.col_bias != nullptr) v = hn::Add(v, simd::load(d, f.col_bias + j, left));
         if (before != nullptr) v = hn::Add(v, simd::load(d, before + r * residual_stride + j, left));
         v = act(d, v);
+        if (affine) v = hn::MulAdd(v, scale, shift);
         if (after != nullptr) v = hn::Add(v, simd::load(d, after + r * residual_stride + j, left));
         simd::store(d, v, out + r * out_stride + j, left);
       }

@@ -56,6 +56,7 @@ struct FinishTile {
   DType c_dtype;
   ActivationSpec act;
   bool residual_before_act;
+  float scale = 1.0f, shift = 0.0f;  // after act
   int64_t tile_stride = kPanelCols;  // 16-bit C: at most 12 rows of at most 32 columns a call
 };
 

@@ -8,6 +8,7 @@ Serves onednn_serves(const ConvProblem& p) {
   if (p.dtype != DType::float32) return refuse("oneDNN serves float32 here");
   if (p.transposed || p.residual) return refuse("neither transposed nor with a residual");
   if (!p.weight.known.defined()) return refuse("the weights must be constant");
+  if (p.act_scale != 1 || p.act_shift != 0) return refuse("nothing after the activation");
   if (p.activation.kind != ActivationKind::none && p.activation.kind != ActivationKind::relu) return refuse("of the activations, relu alone");
   if (numel(p.shape()) == 0 || numel(p.in) == 0 || p.in_channels == 0) return refuse("nothing to compute");
   for (const Ints* pad : {&p.begin, &p.end})

@@ -96,6 +96,8 @@ Bound bind_conv_fast(ConvProblem p, PackCache* packs) {
   c.in = dims3(p.in, 1);
   c.x_dtype = c.y_dtype = p.dtype;
   c.act = p.activation;
+  c.scale = p.act_scale;
+  c.shift = p.act_shift;
   return [c, g, packed, bias, dtype = p.dtype, ix = p.x_index, iw = p.weight_index, ib = p.bias_index,
           ir = p.residual_index](const Run& r) {
     Conv call = c;

@@ -230,7 +230,7 @@ Bound plain(const ConvProblem& p) {
               p, s, n, o, at, [&](int64_t k) { return value(x[k]); }, [&](int64_t k) { return value(w[k]); });
           if (bias) v += value(bias[o]);
           if (residual) v += value(residual[i]);
-          v = activate(p.activation, v);
+          v = activate(p.activation, v) * p.act_scale + p.act_shift;
           if constexpr (std::is_same_v<T, float16_t>)
             y[i] = to_float16(v);
           else if constexpr (std::is_same_v<T, bfloat16_t>)
@@ -273,7 +273,7 @@ Tensor conv_oracle(const ConvProblem& p, const std::vector<Tensor>& operands) {
         p, s, n, o, at, [&](int64_t k) { return px[k]; }, [&](int64_t k) { return pw[k]; });
     if (bias.defined()) v += bias.data<double>()[o];
     if (residual.defined()) v += residual.data<double>()[i];
-    y[i] = activate(p.activation, v);
+    y[i] = activate(p.activation, v) * p.act_scale + p.act_shift;
   });
   return out;
 }

@@ -15,6 +15,7 @@ struct ConvProblem {
   DType dtype = DType::float32;
   bool unbatched = false;          // x is (C, spatial...), so is the result
   ActivationSpec activation;
+  float act_scale = 1, act_shift = 0;  // y = act(...) * act_scale + act_shift
   Meta x, weight;                  // weight (out, in / groups, kernel...); transposed: (in, out / groups, kernel...)
   std::optional<Meta> bias, residual;
   int x_index = 0, weight_index = 1, bias_index = -1, residual_index = -1;

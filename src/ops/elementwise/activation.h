@@ -13,4 +13,7 @@ namespace nbx {
 // leaky_relu.
 std::optional<ActivationSpec> as_activation(const OpDecl& op, const Args& args);
 
+// An offered epilogue (EpilogueOffer) of kind none without an addend says: result * alpha + beta.
+inline bool offers_affine(const EpilogueOffer& e) { return e.addend == nullptr && e.activation.kind == ActivationKind::none; }
+
 }  // namespace nbx

@@ -190,6 +190,30 @@ void fold_side_by_side(const Reducing& r, const Source<A>& source, const void* x
   }
 }
 
+// Rows of a few terms that follow each other, such as pairs: the calls of a vectorised row would cost more than its terms.
+bool fold_short_rows(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t first, int64_t last,
+                     double* totals) {
+  constexpr int64_t kShort = 8;
+  if (kind != Fold::sum && kind != Fold::max && kind != Fold::min) return false;
+  if (r.terms < 1 || r.terms > kShort || r.reduced.rank != 1 || r.reduced.step() != 1 || r.kept.rank != 1 || r.kept.step() != r.terms) return false;
+  float scratch[kBlock];
+  const int64_t most = kBlock / r.terms;
+  for (int64_t o = first; o < last;) {
+    const int64_t rows = std::min(most, last - o);
+    const float* row = source.read(x, r.kept.offset(o), 1, rows * r.terms, scratch);
+    for (int64_t i = 0; i < rows; ++i, row += r.terms) {
+      double total = row[0];
+      if (kind == Fold::sum)
+        for (int64_t t = 1; t < r.terms; ++t) total += row[t];
+      else
+        for (int64_t t = 1; t < r.terms; ++t) total = joined<float>(kind, total, row[t]);
+      totals[o - first + i] = total;
+    }
+    o += rows;
+  }
+  return true;
+}
+
 template <class A>
 void shift_totals(Passes::Between between, int64_t terms, Total<A>* totals, int64_t n) {
   if constexpr (std::is_floating_point_v<A>) {
@@ -208,6 +232,8 @@ template <class A>
 void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t first, int64_t last,
                 int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals) {
   if (!r.columns) {
+    if constexpr (std::is_same_v<A, float>)
+      if (p == nullptr && end - begin == r.terms && fold_short_rows(r, source, x, kind, first, last, totals)) return;
     for (int64_t o = first; o < last; ++o)
       totals[o - first] =
           fold_one<A>(r, source, x, kind, q, r.kept.offset(o), begin, end, p ? p[o - first] : Total<A>{0});

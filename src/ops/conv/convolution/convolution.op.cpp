@@ -4,6 +4,7 @@
 
 #include "ops/activation_text.h"
 #include "ops/conv/problem.h"
+#include "ops/elementwise/activation.h"
 #ifdef NBX_HAVE_ONEDNN
 #include "ops/conv/conv_onednn.h"
 #endif
@@ -109,6 +110,8 @@ ConvProblem fused(const Args& a) {
     p.residual_index = a.operand("residual");
   }
   p.activation = activation_of(a);
+  p.act_scale = static_cast<float>(a.number("act_scale"));
+  p.act_shift = static_cast<float>(a.number("act_shift"));
   return p;
 }
 
@@ -190,8 +193,10 @@ bool is_channel_bias(const Meta& m, const ConvProblem& p) {
 
 std::optional<FusedCall> fuse(const Args& a, const ConvProblem& p, const EpilogueOffer& e, int extra) {
   if (p.dtype != DType::float32 || p.transposed || p.unbatched) return std::nullopt;
-  if (p.activation.kind != ActivationKind::none) return std::nullopt;
-  ActivationSpec act;
+  ActivationSpec act = p.activation;
+  double scale = p.act_scale, shift = p.act_shift;
+  // Numbers before the activation are the weights' business; those after it follow it here.
+  if ((act.kind != ActivationKind::none) != offers_affine(e)) return std::nullopt;
   Value residual = ref(a, "residual");
   Value bias = ref(a, "bias");
   if (e.addend) {
@@ -204,6 +209,9 @@ std::optional<FusedCall> fuse(const Args& a, const ConvProblem& p, const Epilogu
       if (m.shape != p.shape()) return std::nullopt;
       residual = TensorRef{extra};
     }
+  } else if (offers_affine(e)) {
+    scale *= e.activation.alpha;
+    shift = shift * e.activation.alpha + e.activation.beta;
   } else {
     act = e.activation;
   }
@@ -212,7 +220,7 @@ std::optional<FusedCall> fuse(const Args& a, const ConvProblem& p, const Epilogu
   return FusedCall{"custom::conv",
                    {TensorRef{a.operand("input")}, TensorRef{a.operand("weight")}, bias, residual, p.stride, pads,
                     p.dilation, p.groups, std::string("NOTSET"), std::string(activation_name(act.kind)),
-                    static_cast<double>(act.alpha), static_cast<double>(act.beta)}};
+                    static_cast<double>(act.alpha), static_cast<double>(act.beta), scale, shift}};
 }
 template <ConvProblem (*problem)(const Args&)>
 std::optional<FusedCall> with_epilogue(const Args& a, const Metas&, const EpilogueOffer& e, int extra) {
@@ -221,7 +229,7 @@ std::optional<FusedCall> with_epilogue(const Args& a, const Metas&, const Epilog
 
 std::optional<FusedCall> transpose_epilogue(const Args& a, const Metas&, const EpilogueOffer& e, int extra) {
   const ConvProblem p = fused_transpose(a);
-  if (p.dtype != DType::float32 || p.activation.kind != ActivationKind::none) return std::nullopt;
+  if (p.dtype != DType::float32 || p.activation.kind != ActivationKind::none || offers_affine(e)) return std::nullopt;
   Value bias = ref(a, "bias");
   if (e.addend) {
     if (!is_none(bias) || e.addend->dtype != p.dtype || !e.addend->contiguous() || !is_channel_bias(*e.addend, p)) return std::nullopt;
@@ -301,6 +309,8 @@ void fused_samples(SampleSink& s) {
   for (const char* kind : {"none", "relu", "clamp", "sigmoid", "silu", "gelu", "hardsigmoid", "hardswish", "leaky_relu"})
     s.add_as_is({randn({1, 8, 7, 9}), randn({16, 8, 1, 1}, 1), randn({16}), randn({1, 16, 7, 9}, 2)},
                 {{"activation", val(kind)}, {"act_alpha", val(0.2)}, {"act_beta", val(0.6)}});
+  s.add_as_is({randn({1, 8, 7, 9}), randn({16, 8, 1, 1}, 1), randn({16}), randn({1, 16, 7, 9}, 2)},
+              {{"activation", val("hardswish")}, {"act_scale", val(0.7)}, {"act_shift", val(-0.3)}});
   for (const char* kind : {"none", "relu", "hardswish"}) {
     s.add_as_is({randn({1, 8, 9, 17}), randn({8, 1, 3, 3}, 1), randn({8})}, {{"groups", val(8)}, {"pads", ints({1, 1, 1, 1})}, {"activation", val(kind)}});
     s.add_as_is({randn({2, 3, 9, 17}), randn({8, 3, 3, 3}, 1), randn({8})}, {{"stride", ints({2, 2})}, {"pads", ints({1, 0, 0, 2})}, {"activation", val(kind)}});
@@ -387,7 +397,7 @@ Decls convolution() {
   d.push_back(declare<fused>(
       "custom::conv(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=[], int[] pads=[], "
       "int[] dilation=[], int groups=1, str auto_pad='NOTSET', str activation='none', float act_alpha=0.0, "
-      "float act_beta=0.0) -> Tensor",
+      "float act_beta=0.0, float act_scale=1.0, float act_shift=0.0) -> Tensor",
       fused_samples, "convolution with what follows it; ONNX Conv"));
   d.back().with_epilogue = with_epilogue<fused>;
   d.back().dtypes = {DType::float32};

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "ops/onnx_dtype.h"
+#include "ops/import_dtype.h"
 #include "ops/shape/views.h"
 
 namespace nbx {

@@ -180,6 +180,8 @@ void import_dropout(Importing& node) {
     if (!training) node.unsupported("Dropout whose training_mode is not a constant");
     if (training->item_int() != 0) node.unsupported("Dropout with training_mode true");
   }
+  // Without training neither has an effect; an attribute that nobody asks for would be refused.
+  for (const char* attribute : {"ratio", "seed"}) static_cast<void>(node.has(attribute));
   if (node.wants_output(0)) node.output(0, node.emit("aten::alias", {node.input(0)}));
   if (node.wants_output(1))
     node.output(1, node.emit("aten::ones_like", {node.input(0)},

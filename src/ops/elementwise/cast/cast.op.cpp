@@ -3,7 +3,7 @@
 #include "ops/elementwise/formula.h"
 #include "ops/elementwise/onnx.h"
 #include "ops/elementwise/samples.h"
-#include "ops/onnx_dtype.h"
+#include "ops/import_dtype.h"
 
 namespace nbx::decls {
 

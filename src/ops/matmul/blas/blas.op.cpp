@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/activation_text.h"
+#include "ops/elementwise/activation.h"
 #include "ops/matmul/product.h"
 #ifdef NBX_HAVE_ONEDNN
 #include "ops/matmul/product_onednn.h"
@@ -292,7 +293,7 @@ std::optional<FusedCall> fuse(const Args& a, const EpilogueOffer& e, int extra, 
   Value bias = ref("bias"), residual = ref("residual");
   ActivationSpec act = was_fused ? activation_of(a) : ActivationSpec{};
   const double alpha = was_fused ? a.number("alpha") : 1.0;
-  if (act.kind != ActivationKind::none) return std::nullopt;
+  if (act.kind != ActivationKind::none || offers_affine(e)) return std::nullopt;
   const int64_t n = transpose_right ? y.dim(-2) : y.dim(-1);
   if (e.addend) {
     const Meta& m = *e.addend;
@@ -444,7 +445,7 @@ void import_gemm(Importing& n) {
                      {{"trans_a", ta}, {"trans_b", tb}, {"alpha", alpha}, {"beta", beta}}));
 }
 std::optional<FusedCall> fuse_gemm(const Args& a, const Metas&, const EpilogueOffer& e, int extra) {
-  if (e.addend || a.flag("trans_a") || a.number("beta") != 1) return std::nullopt;
+  if (e.addend || offers_affine(e) || a.flag("trans_a") || a.number("beta") != 1) return std::nullopt;
   const Meta* c = a.optional_tensor("c");
   const Meta &x = a.tensor("a"), &y = a.tensor("b");
   const int64_t n = a.flag("trans_b") ? y.dim(0) : y.dim(1);

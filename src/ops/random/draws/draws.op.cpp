@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/onnx_dtype.h"
+#include "ops/import_dtype.h"
 #include "random/philox.h"
 #include "shape/strides.h"
 #include "tensor/copy.h"

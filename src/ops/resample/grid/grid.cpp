@@ -15,22 +15,32 @@ GridSpec grid_spec(const Args& a) {
   const Meta &x = a.tensor("input"), &grid = a.tensor("grid");
   const std::string op = a.op();
   require(is_floating(x.dtype) && is_floating(grid.dtype), Code::dtype, "{}: input {} and grid {} must be floating", op, to_string(x), to_string(grid));
-  require(x.rank() == 4 && grid.rank() == 4 && grid.shape[3] == 2 && grid.shape[0] == x.shape[0], Code::shape,
-          "{}: input is {}, grid is {}; they must be [N, C, H, W] and [N, H', W', 2]", op, to_string(x), to_string(grid));
+  GridSpec s;
+  s.volume = x.rank() == 5 && op != "grid_sampler_2d";
+  const int64_t spatial = s.volume ? 3 : 2;
+  require(x.rank() == spatial + 2 && op != (s.volume ? "grid_sampler_2d" : "grid_sampler_3d") && grid.rank() == x.rank() &&
+              grid.shape.back() == spatial && grid.shape[0] == x.shape[0],
+          Code::shape, "{}: input is {}, grid is {}; they must be [N, C, H, W] and [N, H', W', 2], or with a depth [N, C, D, H, W] and [N, D', H', W', 3]",
+          op, to_string(x), to_string(grid));
   const int64_t mode = a.integer("interpolation_mode"), padding = a.integer("padding_mode");
   require(mode >= 0 && mode <= 2, Code::value, "{}: interpolation_mode is {}; use 0 (bilinear), 1 (nearest) or 2 (bicubic)", op, mode);
   require(padding >= 0 && padding <= 2, Code::value, "{}: padding_mode is {}; use 0 (zeros), 1 (border) or 2 (reflection)", op, padding);
-  GridSpec s;
+  require(!s.volume || mode != 2, Code::unsupported, "{}: bicubic works on pictures, not on volumes; use 0 or 1", op);
   s.mode = static_cast<Mode>(mode);
   s.padding = static_cast<Padding>(padding);
   s.align = a.flag("align_corners");
   s.n = x.shape[0];
   s.channels = x.shape[1];
-  s.in_h = x.shape[2];
-  s.in_w = x.shape[3];
-  s.out_h = grid.shape[1];
-  s.out_w = grid.shape[2];
-  require(s.in_h > 0 && s.in_w > 0, Code::shape, "{}: input {} has an empty spatial dim", op, to_string(x));
+  const size_t last = x.shape.size() - 1;
+  s.in_w = x.shape[last];
+  s.in_h = x.shape[last - 1];
+  s.out_w = grid.shape[last - 1];
+  s.out_h = grid.shape[last - 2];
+  if (s.volume) {
+    s.in_d = x.shape[2];
+    s.out_d = grid.shape[1];
+  }
+  require(s.in_d > 0 && s.in_h > 0 && s.in_w > 0, Code::shape, "{}: input {} has an empty spatial dim", op, to_string(x));
   return s;
 }
 
@@ -75,15 +85,16 @@ void cubic_weights(double t, double* w) {
 
 }  // namespace
 
-GridTaps grid_taps(const GridSpec& s, double gx, double gy) {
+GridTaps grid_taps(const GridSpec& s, double gx, double gy, double gz) {
   GridTaps t;
-  const auto add = [&](double x, double y, double w) {
-    const auto ix = static_cast<int64_t>(x), iy = static_cast<int64_t>(y);
-    const bool inside = x >= 0 && y >= 0 && ix < s.in_w && iy < s.in_h;
-    t.at[t.count] = inside ? iy * s.in_w + ix : -1;
+  const auto add = [&](double x, double y, double z, double w) {
+    const auto ix = static_cast<int64_t>(x), iy = static_cast<int64_t>(y), iz = static_cast<int64_t>(z);
+    const bool inside = x >= 0 && y >= 0 && z >= 0 && ix < s.in_w && iy < s.in_h && iz < s.in_d;
+    t.at[t.count] = inside ? (iz * s.in_h + iy) * s.in_w + ix : -1;
     t.weight[t.count++] = w;
   };
   double x = unnormalised(gx, s.in_w, s.align), y = unnormalised(gy, s.in_h, s.align);
+  double z = s.volume ? unnormalised(gz, s.in_d, s.align) : 0;
   if (s.mode == Mode::bicubic) {  // every tap is padded by itself
     x = limited(x, s.in_w);
     y = limited(y, s.in_h);
@@ -92,10 +103,10 @@ GridTaps grid_taps(const GridSpec& s, double gx, double gy) {
     cubic_weights(y - std::floor(y), wy);
     for (int j = 0; j < 4; ++j)
       for (int i = 0; i < 4; ++i)
-        add(padded(std::floor(x) - 1 + i, s.in_w, s), padded(std::floor(y) - 1 + j, s.in_h, s), wx[i] * wy[j]);
+        add(padded(std::floor(x) - 1 + i, s.in_w, s), padded(std::floor(y) - 1 + j, s.in_h, s), 0, wx[i] * wy[j]);
     return t;
   }
-  if (s.mode == Mode::bilinear && s.padding == Padding::zeros && !(std::isfinite(x) && std::isfinite(y))) {
+  if (s.mode == Mode::bilinear && s.padding == Padding::zeros && !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z))) {
     t.at[0] = 0;  // as ATen: the weights are inf - inf
     t.weight[0] = NAN;
     t.count = 1;
@@ -103,15 +114,18 @@ GridTaps grid_taps(const GridSpec& s, double gx, double gy) {
   }
   x = limited(padded(x, s.in_w, s), s.in_w);
   y = limited(padded(y, s.in_h, s), s.in_h);
+  if (s.volume) z = limited(padded(z, s.in_d, s), s.in_d);
   if (s.mode == Mode::nearest) {
-    add(std::nearbyint(x), std::nearbyint(y), 1);
+    add(std::nearbyint(x), std::nearbyint(y), std::nearbyint(z), 1);
     return t;
   }
-  const double x0 = std::floor(x), y0 = std::floor(y), fx = x - x0, fy = y - y0;
-  add(x0, y0, (1 - fx) * (1 - fy));
-  add(x0 + 1, y0, fx * (1 - fy));
-  add(x0, y0 + 1, (1 - fx) * fy);
-  add(x0 + 1, y0 + 1, fx * fy);
+  const double x0 = std::floor(x), y0 = std::floor(y), z0 = std::floor(z);
+  for (int k = 0; k < (s.volume ? 2 : 1); ++k)
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < 2; ++i) {
+        const double wx = i ? x - x0 : 1 - (x - x0), wy = j ? y - y0 : 1 - (y - y0), wz = k ? z - z0 : 1 - (z - z0);
+        add(x0 + i, y0 + j, z0 + k, wx * wy * wz);
+      }
   return t;
 }
 
@@ -126,15 +140,16 @@ struct Job {
   int input, points;
 
   void operator()(const Run& run) const {
-    const int64_t in_plane = s.in_h * s.in_w, out_plane = s.out_h * s.out_w;
+    const int64_t in_plane = s.in_d * s.in_h * s.in_w, rows = s.out_d * s.out_h, out_plane = rows * s.out_w;
+    const int64_t point_size = s.volume ? 3 : 2;
     const int64_t work = std::max<int64_t>(1, s.out_w * s.channels);
-    parallel_rows(run.team, s.n * s.out_h, std::max<int64_t>(1, 8192 / work), [&](int64_t begin, int64_t end) {
+    parallel_rows(run.team, s.n * rows, std::max<int64_t>(1, 8192 / work), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        const int64_t n = r / s.out_h;
+        const int64_t n = r / rows;
         for (int64_t w = 0; w < s.out_w; ++w) {
-          double point[2];
-          grid.copy(run.inputs[points], (r * s.out_w + w) * 2, 1, 2, point);
-          const GridTaps t = grid_taps(s, point[0], point[1]);
+          double point[3] = {};
+          grid.copy(run.inputs[points], (r * s.out_w + w) * point_size, 1, point_size, point);
+          const GridTaps t = grid_taps(s, point[0], point[1], point[2]);
           for (int64_t c = 0; c < s.channels; ++c) {
             double sum = 0;
             for (int k = 0; k < t.count; ++k) {
@@ -144,7 +159,7 @@ struct Job {
               sum += t.weight[k] * static_cast<double>(v);
             }
             const A result = static_cast<A>(sum);
-            sink.write(&result, 1, run.outputs[0], (n * s.channels + c) * out_plane + r % s.out_h * s.out_w + w);
+            sink.write(&result, 1, run.outputs[0], (n * s.channels + c) * out_plane + r % rows * s.out_w + w);
           }
         }
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/onnx_dtype.h"
+#include "ops/import_dtype.h"
 
 #include <utility>
 
