@@ -56,7 +56,8 @@ TEST(Philox, NeighbouringDrawsAndSeedsAreNotCorrelated) {
   const auto correlation = [&](uint64_t a, uint64_t b) {
     double sum = 0;
     for (uint64_t i = 0; i < n; ++i)
-      sum += (static_cast<double>(unit_of(philox(i, a)[0])) - 0.5) * (static_cast<double>(unit_of(philox(i, b)[0])) - 0.5) * 12 / n;
+      sum += (static_cast<double>(unit_of(philox(i, a)[0])) - 0.5) *
+             (static_cast<double>(unit_of(philox(i, b)[0])) - 0.5) * 12 / n;
     return sum;
   };
   EXPECT_NEAR(correlation(stream_key(0, 0), stream_key(0, 1)), 0, 4 / std::sqrt(n));

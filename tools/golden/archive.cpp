@@ -19,7 +19,8 @@ constexpr int64_t kLongestName = 1 << 16;
 // A stream of bytes, unpacked when the file is gzip's. Never more than `limit` of them.
 class Stream {
  public:
-  Stream(const std::string& path, int64_t limit) : path_(path), left_(limit), limit_(limit), file_(gzopen(path.c_str(), "rb")) {
+  Stream(const std::string& path, int64_t limit)
+      : path_(path), left_(limit), limit_(limit), file_(gzopen(path.c_str(), "rb")) {
     require(file_ != nullptr, Code::file, "{}: cannot be read", path);
   }
   ~Stream() { gzclose_r(file_); }
@@ -34,7 +35,8 @@ class Stream {
       const int got = gzread(file_, to, static_cast<unsigned>(std::min<int64_t>(bytes, 1 << 20)));
       int status = Z_OK;
       const char* why = gzerror(file_, &status);
-      require(got > 0 && status == Z_OK, Code::file, "{}: {}", path_, status != Z_OK ? why : "the archive ends in the middle");
+      require(got > 0 && status == Z_OK, Code::file, "{}: {}", path_,
+              status != Z_OK ? why : "the archive ends in the middle");
       to += got;
       bytes -= got;
     }
@@ -82,7 +84,8 @@ void check_sum(const std::string& path, const Header& h) {
   int64_t sum = 0;
   for (size_t i = 0; i < h.size(); ++i) sum += i >= 148 && i < 156 ? ' ' : h[i];
   const int64_t said = number(path, h, 148, 8);
-  require(sum == said, Code::file, "{}: no tar archive, or a damaged one: a header's sum is {}, it says {}", path, sum, said);
+  require(sum == said, Code::file, "{}: no tar archive, or a damaged one: a header's sum is {}, it says {}", path, sum,
+          said);
 }
 
 // "path" of pax records, each "LENGTH KEY=VALUE\n"; empty when there is none.

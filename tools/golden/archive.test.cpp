@@ -28,7 +28,9 @@ std::string entry(const std::string& name, const std::string& data, char type = 
 }
 const std::string kEnd(1024, '\0');
 
-std::string content(const FileBytes& file) { return {reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size())}; }
+std::string content(const FileBytes& file) {
+  return {reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size())};
+}
 
 class Archive : public testing::Test {
  protected:
@@ -47,7 +49,8 @@ class Archive : public testing::Test {
 };
 
 TEST_F(Archive, GivesAMemberOfAPackedAndOfAPlainArchive) {
-  const std::string tar = entry("tmp/", "", '5') + entry("./tmp/a.bin", "first") + entry("tmp/b.bin", std::string(3000, 'x')) + kEnd;
+  const std::string tar =
+      entry("tmp/", "", '5') + entry("./tmp/a.bin", "first") + entry("tmp/b.bin", std::string(3000, 'x')) + kEnd;
   for (const bool gzip : {true, false}) {
     const std::string path = write(tar, gzip);
     EXPECT_EQ(content(read_tar_member(path, "tmp/a.bin")), "first");
@@ -57,8 +60,9 @@ TEST_F(Archive, GivesAMemberOfAPackedAndOfAPlainArchive) {
 
 TEST_F(Archive, ReadsLongNamesOfBothForms) {
   const std::string gnu(200, 'g'), pax(300, 'p');
-  const std::string path = write(entry("././@LongLink", gnu + std::string(1, '\0'), 'L') + entry("cut", "1") +
-                                 entry("PaxHeaders/x", "310 path=" + pax + "\n", 'x') + entry("cut", "2") + entry("cut", "3") + kEnd);
+  const std::string path =
+      write(entry("././@LongLink", gnu + std::string(1, '\0'), 'L') + entry("cut", "1") +
+            entry("PaxHeaders/x", "310 path=" + pax + "\n", 'x') + entry("cut", "2") + entry("cut", "3") + kEnd);
   EXPECT_EQ(content(read_tar_member(path, gnu)), "1");
   EXPECT_EQ(content(read_tar_member(path, pax)), "2");
   EXPECT_EQ(content(read_tar_member(path, "cut")), "3");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einstein sums. Two operands whose summed letters are in both become one batched product; the rest is summed point by point.
+// Einstein sums. Two operands whose summed letters are in both become one batched product; the rest is summed point by
+// point.
 #include <algorithm>
 
 #include "ops/matmul/einsum/equation.h"
@@ -61,7 +62,8 @@ Labels joined(Labels a, const Labels& b, const Labels& c) {
   return a;
 }
 
-Side side(const Equation& e, const Args& a, size_t operand, const Labels& batch, const Labels& rows, const Labels& columns) {
+Side side(const Equation& e, const Args& a, size_t operand, const Labels& batch, const Labels& rows,
+          const Labels& columns) {
   Side s;
   s.operand = operand;
   const auto r = merged(e, operand, rows), c = merged(e, operand, columns);
@@ -108,7 +110,9 @@ std::optional<Form> form_of(const Args& a) {
     return e.strides[0][static_cast<size_t>(x)] > e.strides[0][static_cast<size_t>(y)];
   });
   // The operand whose own letters come first in the result is the left one.
-  const auto ends_with = [&](const Labels& labels) { return !labels.empty() && !e.out.empty() && e.out.back() == labels.back(); };
+  const auto ends_with = [&](const Labels& labels) {
+    return !labels.empty() && !e.out.empty() && e.out.back() == labels.back();
+  };
   const size_t left = ends_with(own[0]) && !own[1].empty() ? 1 : 0, right = 1 - left;
   f.a = side(e, a, left, batch, own[left], inner);
   f.b = side(e, a, right, batch, inner, own[right]);
@@ -250,23 +254,37 @@ Bound bind_points_of(const Equation& e) {
 }
 Bound bind_points(const Args& a, const Metas&) {
   const Equation e = bind_equation(a);
-  require(e.strides.size() <= kMostOperands, Code::unsupported, "einsum: {} operands; at most {} are supported", e.strides.size(),
-          kMostOperands);
+  require(e.strides.size() <= kMostOperands, Code::unsupported, "einsum: {} operands; at most {} are supported",
+          e.strides.size(), kMostOperands);
   switch (e.dtype) {
-    case DType::float64: return bind_points_of<double>(e);
-    case DType::float32: return bind_points_of<float>(e);
-    case DType::float16: return bind_points_of<float16_t>(e);
-    case DType::bfloat16: return bind_points_of<bfloat16_t>(e);
-    case DType::int8: return bind_points_of<int8_t>(e);
-    case DType::int16: return bind_points_of<int16_t>(e);
-    case DType::int32: return bind_points_of<int32_t>(e);
-    case DType::int64: return bind_points_of<int64_t>(e);
-    case DType::uint8: return bind_points_of<uint8_t>(e);
-    case DType::uint16: return bind_points_of<uint16_t>(e);
-    case DType::uint32: return bind_points_of<uint32_t>(e);
-    case DType::uint64: return bind_points_of<uint64_t>(e);
-    case DType::bool_: return bind_points_of<bool>(e);
-    default: fail(Code::unsupported, "einsum: {} is not supported", name(e.dtype));
+    case DType::float64:
+      return bind_points_of<double>(e);
+    case DType::float32:
+      return bind_points_of<float>(e);
+    case DType::float16:
+      return bind_points_of<float16_t>(e);
+    case DType::bfloat16:
+      return bind_points_of<bfloat16_t>(e);
+    case DType::int8:
+      return bind_points_of<int8_t>(e);
+    case DType::int16:
+      return bind_points_of<int16_t>(e);
+    case DType::int32:
+      return bind_points_of<int32_t>(e);
+    case DType::int64:
+      return bind_points_of<int64_t>(e);
+    case DType::uint8:
+      return bind_points_of<uint8_t>(e);
+    case DType::uint16:
+      return bind_points_of<uint16_t>(e);
+    case DType::uint32:
+      return bind_points_of<uint32_t>(e);
+    case DType::uint64:
+      return bind_points_of<uint64_t>(e);
+    case DType::bool_:
+      return bind_points_of<bool>(e);
+    default:
+      fail(Code::unsupported, "einsum: {} is not supported", name(e.dtype));
   }
 }
 
@@ -290,7 +308,8 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
   std::vector<int64_t> counts(sums.size(), 0);
   std::vector<std::vector<double>> reals;
   std::vector<std::vector<int64_t>> integers;
-  for (const Tensor& t : operands) (exact ? (void)integers.push_back(t.to_ints()) : (void)reals.push_back(t.to_doubles()));
+  for (const Tensor& t : operands)
+    (exact ? (void)integers.push_back(t.to_ints()) : (void)reals.push_back(t.to_doubles()));
   for (int64_t point = 0; point < e.points(); ++point) {
     Ints index(all.size(), 0);
     for (int64_t d = static_cast<int64_t>(all.size()), rest = point; d-- > 0;) {
@@ -319,7 +338,9 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
 SampleArg list(std::vector<Tensor> tensors) { return SampleArg(std::move(tensors)); }
 
 void samples(SampleSink& s) {
-  const auto add = [&](const char* equation, std::vector<Tensor> tensors) { s.add({val(equation), list(std::move(tensors))}); };
+  const auto add = [&](const char* equation, std::vector<Tensor> tensors) {
+    s.add({val(equation), list(std::move(tensors))});
+  };
   // Products: batches, several letters on each side, results in another order, operands read through their strides.
   add("ij,jk->ik", {randn({5, 40}), randn({40, 33}, 1)});
   add("ij,jk->ki", {randn({5, 7}), randn({7, 9}, 1)});

@@ -21,8 +21,8 @@ std::string term_of(const std::string& equation, const std::string& text) {
               "einsum: '{}': '.' stands only in one '...' a term", equation);
       i += 2;
     } else {
-      require((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), Code::value, "einsum: '{}': '{}' is no letter", equation,
-              std::string(1, c));
+      require((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), Code::value, "einsum: '{}': '{}' is no letter",
+              equation, std::string(1, c));
     }
     term.push_back(c);
   }
@@ -81,16 +81,18 @@ Equation bind_equation(const Args& a) {
   int64_t hidden = 0;  // dims under the widest ellipsis
   for (size_t i = 0; i < operands.size(); ++i) {
     const Meta& m = *operands[i];
-    require(m.dtype == e.dtype, Code::dtype, "einsum: operands must have one dtype, the first is {}, number {} is {}; convert one of them",
+    require(m.dtype == e.dtype, Code::dtype,
+            "einsum: operands must have one dtype, the first is {}, number {} is {}; convert one of them",
             to_string(*operands[0]), i, to_string(m));
     const std::string& term = terms.operands[i];
     const bool open = term.find(kEllipsis) != std::string::npos;
     const int64_t named = static_cast<int64_t>(term.size()) - (open ? 1 : 0);
-    require(open ? named <= m.rank() : named == m.rank(), Code::shape, "einsum: '{}': term {} has {} letters, operand {} is {}", equation,
-            i, named, i, to_string(m));
+    require(open ? named <= m.rank() : named == m.rank(), Code::shape,
+            "einsum: '{}': term {} has {} letters, operand {} is {}", equation, i, named, i, to_string(m));
     if (open) hidden = std::max(hidden, m.rank() - named);
   }
-  require(!is_complex(e.dtype), Code::unsupported, "einsum: complex operands ({}) are not supported", to_string(*operands[0]));
+  require(!is_complex(e.dtype), Code::unsupported, "einsum: complex operands ({}) are not supported",
+          to_string(*operands[0]));
 
   std::map<char, int> labels;
   e.extent.assign(static_cast<size_t>(hidden), 1);
@@ -107,12 +109,13 @@ Equation bind_equation(const Args& a) {
       const size_t l = static_cast<size_t>(label);
       const int64_t n = m.shape[static_cast<size_t>(dim)];
       // A letter twice in one term is a diagonal: no broadcasting there.
-      require(own[l] < 0 || own[l] == n, Code::shape, "einsum: '{}': operand {} ({}) has extents {} and {} under one letter", equation, i,
-              to_string(m), own[l], n);
+      require(own[l] < 0 || own[l] == n, Code::shape,
+              "einsum: '{}': operand {} ({}) has extents {} and {} under one letter", equation, i, to_string(m), own[l],
+              n);
       own[l] = n;
       require(n == 1 || e.extent[l] == 1 || e.extent[l] == n, Code::shape,
-              "einsum: '{}': dim {} of operand {} ({}) is {}, operands before it have {} there", equation, dim, i, to_string(m), n,
-              e.extent[l]);
+              "einsum: '{}': dim {} of operand {} ({}) is {}, operands before it have {} there", equation, dim, i,
+              to_string(m), n, e.extent[l]);
       if (n != 1) e.extent[l] = n;
       if (n != 1) strides[l] += m.strides[static_cast<size_t>(dim)];
       has[l] = true;
@@ -134,10 +137,12 @@ Equation bind_equation(const Args& a) {
   std::vector<bool> kept(e.extent.size(), false);
   for (const char c : terms.result) {
     const auto found = labels.find(c);
-    require(c == kEllipsis || found != labels.end(), Code::value, "einsum: '{}': '{}' of the result is in no operand", equation,
-            std::string(1, c));
-    for (int label = c == kEllipsis ? 0 : found->second; label < (c == kEllipsis ? static_cast<int>(hidden) : found->second + 1); ++label) {
-      require(!kept[static_cast<size_t>(label)], Code::value, "einsum: '{}': '{}' is twice in the result", equation, std::string(1, c));
+    require(c == kEllipsis || found != labels.end(), Code::value, "einsum: '{}': '{}' of the result is in no operand",
+            equation, std::string(1, c));
+    for (int label = c == kEllipsis ? 0 : found->second;
+         label < (c == kEllipsis ? static_cast<int>(hidden) : found->second + 1); ++label) {
+      require(!kept[static_cast<size_t>(label)], Code::value, "einsum: '{}': '{}' is twice in the result", equation,
+              std::string(1, c));
       kept[static_cast<size_t>(label)] = true;
       e.out.push_back(label);
     }

@@ -16,13 +16,13 @@ struct Equation {
   std::vector<int> out;                // labels of the result, in order
   std::vector<int> summed;             // the others
 
-  Shape shape() const;  // of the result
+  Shape shape() const;     // of the result
   int64_t points() const;  // all index combinations
 };
 
-// ATen's rules: letters a-z and A-Z, spaces ignored, an ellipsis that may stand for other numbers of dims in each operand,
-// extents of 1 broadcast, repeated letters take the diagonal; without "->" the result has the ellipsis and then the letters
-// that occur once, in order. Errors (value, shape, dtype) name the equation and the operand.
+// ATen's rules: letters a-z and A-Z, spaces ignored, an ellipsis that may stand for other numbers of dims in each
+// operand, extents of 1 broadcast, repeated letters take the diagonal; without "->" the result has the ellipsis and
+// then the letters that occur once, in order. Errors (value, shape, dtype) name the equation and the operand.
 Equation bind_equation(const Args& a);
 
 }  // namespace nbx::einsum

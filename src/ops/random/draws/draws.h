@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random tensors. A draw is named by (seed, draw): `draw` counts the random nodes of a graph, so that two of them with one
-// seed differ. Element i of a draw follows from these and i alone: the same numbers in every run, for any thread count.
+// Random tensors. A draw is named by (seed, draw): `draw` counts the random nodes of a graph, so that two of them with
+// one seed differ. Element i of a draw follows from these and i alone: the same numbers in every run, for any thread
+// count.
 #pragma once
 #include "ops/declare.h"
 

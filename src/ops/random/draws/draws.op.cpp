@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random tensors of ONNX: RandomNormal, RandomUniform, their -Like forms, and Bernoulli. The standard leaves the numbers
-// free; ours are Philox streams (random/philox.h).
+// Random tensors of ONNX: RandomNormal, RandomUniform, their -Like forms, and Bernoulli. The standard leaves the
+// numbers free; ours are Philox streams (random/philox.h).
 #include "ops/random/draws/draws.h"
 
 #include <algorithm>
@@ -17,7 +17,9 @@ namespace draws {
 
 Draw draw_of(const Args& a) {
   Draw d;
-  d.kind = a.op() == "bernoulli" ? Kind::bernoulli : a.op().find("normal") != std::string::npos ? Kind::normal : Kind::uniform;
+  d.kind = a.op() == "bernoulli"                        ? Kind::bernoulli
+           : a.op().find("normal") != std::string::npos ? Kind::normal
+                                                        : Kind::uniform;
   d.seed = static_cast<uint64_t>(a.integer("seed"));
   d.number = static_cast<uint64_t>(a.integer("draw"));
   if (d.kind == Kind::normal) {
@@ -54,7 +56,8 @@ Metas like(const Args& a) {
 }
 Metas bernoulli(const Args& a) {
   const Meta& x = a.tensor("self");
-  require(is_floating(x.dtype), Code::dtype, "bernoulli: self holds probabilities, floating numbers; it is {}", to_string(x));
+  require(is_floating(x.dtype), Code::dtype, "bernoulli: self holds probabilities, floating numbers; it is {}",
+          to_string(x));
   const DType dtype = a.optional_dtype("dtype").value_or(x.dtype);
   require(!is_complex(dtype), Code::dtype, "bernoulli: the result cannot be {}", name(dtype));
   return {Meta(dtype, x.shape)};
@@ -79,14 +82,19 @@ Bound bind(const Args& a, const Metas& outputs) {
       double block[kBlock];
       for (int64_t at = begin; at < end; at += kBlock) {
         const int64_t count = std::min(kBlock, end - at);
-        if (widen)
-          widen(r.in<std::byte>(0) + at * probability_size, 1, reinterpret_cast<std::byte*>(block), 1, count);
+        if (widen) widen(r.in<std::byte>(0) + at * probability_size, 1, reinterpret_cast<std::byte*>(block), 1, count);
         for (int64_t i = 0; i < count; ++i) {
           const PhiloxWords w = philox(static_cast<uint64_t>(at + i), key);
           switch (d.kind) {
-            case Kind::normal: block[i] = d.first + d.second * normal_of(w[0], w[1]); break;
-            case Kind::uniform: block[i] = d.first + (d.second - d.first) * static_cast<double>(unit_of(w[0])); break;
-            case Kind::bernoulli: block[i] = static_cast<double>(unit_of(w[0])) < block[i] ? 1 : 0; break;
+            case Kind::normal:
+              block[i] = d.first + d.second * normal_of(w[0], w[1]);
+              break;
+            case Kind::uniform:
+              block[i] = d.first + (d.second - d.first) * static_cast<double>(unit_of(w[0]));
+              break;
+            case Kind::bernoulli:
+              block[i] = static_cast<double>(unit_of(w[0])) < block[i] ? 1 : 0;
+              break;
           }
         }
         convert(reinterpret_cast<const std::byte*>(block), 1, r.out<std::byte>(0) + at * size, 1, count);
@@ -155,7 +163,8 @@ void import_uniform(Importing& node) {
                             {"dtype", dtype_of(node, is_like ? Value(None{}) : Value(DType::float32))}}));
 }
 void import_bernoulli(Importing& node) {
-  node.output(0, node.emit("custom::bernoulli", {node.input(0)}, {{"seed", seed_of(node)}, {"dtype", dtype_of(node, None{})}}));
+  node.output(
+      0, node.emit("custom::bernoulli", {node.input(0)}, {{"seed", seed_of(node)}, {"dtype", dtype_of(node, None{})}}));
 }
 
 }  // namespace
@@ -165,20 +174,24 @@ namespace decls {
 Decls draws() {
   using namespace nbx::draws;
   Decls out = {
-      op("custom::random_normal(int[] size, *, float mean=0.0, float scale=1.0, int seed=0, int draw=0, ScalarType? dtype=None) -> "
+      op("custom::random_normal(int[] size, *, float mean=0.0, float scale=1.0, int seed=0, int draw=0, ScalarType? "
+         "dtype=None) -> "
          "Tensor",
          sized, size_samples, {"RandomNormal", import_normal<false>}),
-      op("custom::random_normal_like(Tensor self, *, float mean=0.0, float scale=1.0, int seed=0, int draw=0, ScalarType? "
+      op("custom::random_normal_like(Tensor self, *, float mean=0.0, float scale=1.0, int seed=0, int draw=0, "
+         "ScalarType? "
          "dtype=None) -> Tensor",
          like, like_samples, {"RandomNormalLike", import_normal<true>}),
-      op("custom::random_uniform(int[] size, *, float low=0.0, float high=1.0, int seed=0, int draw=0, ScalarType? dtype=None) -> "
+      op("custom::random_uniform(int[] size, *, float low=0.0, float high=1.0, int seed=0, int draw=0, ScalarType? "
+         "dtype=None) -> "
          "Tensor",
          sized, size_samples, {"RandomUniform", import_uniform<false>}),
-      op("custom::random_uniform_like(Tensor self, *, float low=0.0, float high=1.0, int seed=0, int draw=0, ScalarType? "
+      op("custom::random_uniform_like(Tensor self, *, float low=0.0, float high=1.0, int seed=0, int draw=0, "
+         "ScalarType? "
          "dtype=None) -> Tensor",
          like, like_samples, {"RandomUniformLike", import_uniform<true>}),
-      op("custom::bernoulli(Tensor self, *, int seed=0, int draw=0, ScalarType? dtype=None) -> Tensor", nbx::draws::bernoulli,
-         bernoulli_samples, {"Bernoulli", import_bernoulli, 15}),
+      op("custom::bernoulli(Tensor self, *, int seed=0, int draw=0, ScalarType? dtype=None) -> Tensor",
+         nbx::draws::bernoulli, bernoulli_samples, {"Bernoulli", import_bernoulli, 15}),
   };
   for (OpDecl& d : out) d.dtypes = {DType::float32, DType::float16, DType::bfloat16, DType::float64};
   return out;

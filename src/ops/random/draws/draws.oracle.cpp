@@ -17,7 +17,8 @@ Pair product(uint64_t a, uint64_t b) { return {(a * b) / 4294967296u, (a * b) % 
 Pair words(uint64_t element, uint64_t key) {
   uint64_t x0 = element % 4294967296u, x1 = element / 4294967296u, x2 = 0, x3 = 0;
   for (uint64_t round = 0; round < 10; ++round) {
-    const uint64_t k0 = (key + round * 0x9E3779B9u) % 4294967296u, k1 = (key / 4294967296u + round * 0xBB67AE85u) % 4294967296u;
+    const uint64_t k0 = (key + round * 0x9E3779B9u) % 4294967296u,
+                   k1 = (key / 4294967296u + round * 0xBB67AE85u) % 4294967296u;
     const Pair p = product(x0, 0xD2511F53u), q = product(x2, 0xCD9E8D57u);
     x0 = q.high ^ x1 ^ k0;
     x1 = q.low;
@@ -52,10 +53,15 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
     const double u = unit(w.high);
     switch (d.kind) {
       case Kind::normal:
-        out.push_back(d.first + d.second * std::sqrt(-2 * std::log(u < 1e-7 ? 1e-7 : u)) * std::cos(2 * M_PI * unit(w.low)));
+        out.push_back(d.first +
+                      d.second * std::sqrt(-2 * std::log(u < 1e-7 ? 1e-7 : u)) * std::cos(2 * M_PI * unit(w.low)));
         break;
-      case Kind::uniform: out.push_back(d.first + (d.second - d.first) * u); break;
-      case Kind::bernoulli: out.push_back(u < operands[0].data<double>()[i] ? 1 : 0); break;
+      case Kind::uniform:
+        out.push_back(d.first + (d.second - d.first) * u);
+        break;
+      case Kind::bernoulli:
+        out.push_back(u < operands[0].data<double>()[i] ? 1 : 0);
+        break;
     }
   }
   const Tensor wide = Tensor::of<double>(shape, out);
@@ -67,7 +73,8 @@ void size_samples(SampleSink& s) {
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 5}, Shape{0, 4}, Shape{10000}}) s.add({ints(shape)});
   s.add({ints({300})}, {{"seed", val(11)}, {"draw", val(2)}});
   s.add({ints({300})}, {{"seed", val(-5)}, {"draw", val(2)}});
-  for (DType dtype : {DType::float64, DType::float16, DType::bfloat16}) s.add({ints({2, 300})}, {{"dtype", val(dtype)}});
+  for (DType dtype : {DType::float64, DType::float16, DType::bfloat16})
+    s.add({ints({2, 300})}, {{"dtype", val(dtype)}});
   s.error(Code::shape, {"-3"}, {ints({2, -3})});
   s.error(Code::dtype, {"int64", "dtype"}, {ints({2})}, {{"dtype", val(DType::int64)}});
 }
@@ -87,7 +94,8 @@ void bernoulli_samples(SampleSink& s) {
   s.add({special_floats()});
   s.add({rand_uniform({}, 0, 1)});
   s.add({rand_uniform({0}, 0, 1)});
-  for (DType dtype : {DType::bool_, DType::int64, DType::uint8, DType::float64}) s.add({rand_uniform({40}, 0, 1)}, {{"dtype", val(dtype)}});
+  for (DType dtype : {DType::bool_, DType::int64, DType::uint8, DType::float64})
+    s.add({rand_uniform({40}, 0, 1)}, {{"dtype", val(dtype)}});
   s.error(Code::dtype, {"int64"}, {rand_ints({2}, 0, 2)});
 }
 
