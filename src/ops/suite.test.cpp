@@ -207,8 +207,8 @@ TEST_P(OpSuite, SamplesEqualTheOracle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OpSuite, testing::ValuesIn(all_ops()), [](const auto& info) {
-  std::string n = info.param->parsed.full_name();
+INSTANTIATE_TEST_SUITE_P(All, OpSuite, testing::ValuesIn(all_ops()), [](const auto& tested) {
+  std::string n = tested.param->parsed.full_name();
   for (char& c : n)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return n;
