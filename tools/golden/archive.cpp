@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/archive.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -125,7 +127,8 @@ FileBytes read_tar_member(const std::string& path, const std::string& member, in
       continue;
     }
     std::string name = text(h, 0, 100);
-    if (text(h, 257, 5) == "ustar" && h[263] == '0' && h[345] != 0) name = text(h, 345, 155) + "/" + name;
+    if (text(h, 257, 5) == "ustar" && h[263] == '0' && h[345] != 0)
+      name = fmt::format("{}/{}", text(h, 345, 155), name);
     if (!long_name.empty()) name = std::exchange(long_name, {});
     if (plain(name) != plain(member)) {
       in.skip(size);
@@ -141,7 +144,7 @@ FileBytes read_tar_member(const std::string& path, const std::string& member, in
       bytes.resize(static_cast<size_t>(at + step));
       in.read(bytes.data() + at, step);
     }
-    return MappedFile::in_memory(path + "!" + member, std::move(bytes));
+    return MappedFile::in_memory(fmt::format("{}!{}", path, member), std::move(bytes));
   }
 }
 

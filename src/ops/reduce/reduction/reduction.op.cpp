@@ -69,8 +69,9 @@ constexpr const char *const kSum = "sum", *kMean = "mean", *kMax = "max", *kMin 
 namespace decls {
 
 Decls reduction() {
-  // Float32 blocks joined in double: the error of a sum stays near that of one block.
-  const Tolerances sums = norm_wise(4e-7, 6e-4, 5e-3), same = exact();
+  // Float32 blocks joined in double: the error of a sum stays near that of one block. Of a whole tensor's sum there is only
+  // the one result to measure it by, and that may have cancelled (scalar target, 60 normal numbers: 6.6e-7 of the mean).
+  const Tolerances sums = norm_wise(2e-6, 6e-4, 5e-3), same = exact();
   const auto op = [](const char* schema, SamplesFn samples, Tolerances t) { return declared(schema, samples, "ATen", t); };
   Decls d = {
       op("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_samples, sums),
