@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of mobile OCR nets and of audio models, single-threaded: "flops" is per CPU second of the calling thread;
-// compare with `peak` of bench-bench_gemm. Depthwise ones also give "bytes" (input + output).
+// Convolutions of mobile OCR nets and of audio models, single-threaded: "flops" is per CPU second of the calling
+// thread; compare with `peak` of bench-bench_gemm. Depthwise ones also give "bytes" (input + output).
 #include "backend/cpu/conv.h"
 #include "backend/cpu/rnn.h"
 #include "backend/cpu/targets.h"
@@ -13,7 +13,8 @@ namespace {
 using namespace nbx;
 
 benchmark::Counter rate(double per_iteration) {
-  return benchmark::Counter(per_iteration, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::OneK::kIs1000);
+  return benchmark::Counter(per_iteration, benchmark::Counter::kIsIterationInvariantRate,
+                            benchmark::Counter::OneK::kIs1000);
 }
 
 struct Shape {
@@ -53,7 +54,8 @@ void convolve(benchmark::State& state, const Shape& s) {
   g.transposed = s.transposed;
   const Dims3 in{1, s.h, s.w}, out = g.out(in);
   const int64_t taps = s.kh * s.kw;
-  const std::vector<float> x(static_cast<size_t>(s.cin * s.h * s.w), 0.5f), w(static_cast<size_t>(s.cin * s.cout / s.groups * taps), 0.5f);
+  const std::vector<float> x(static_cast<size_t>(s.cin * s.h * s.w), 0.5f),
+      w(static_cast<size_t>(s.cin * s.cout / s.groups * taps), 0.5f);
   std::vector<float> y(static_cast<size_t>(s.cout * out[1] * out[2]));
   const std::vector<float> bias(static_cast<size_t>(s.cout), 0.1f);
   const PackedConv packed(g, w.data(), DType::float32);

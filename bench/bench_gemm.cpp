@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMM beside the machine's peak. "flops" counts CPU time of the calling thread: run with --threads 1 shapes on a quiet core
-// and divide by `peak`, the register tile on operands in L1. Names end in m/n/k.
+// GEMM beside the machine's peak. "flops" counts CPU time of the calling thread: run with --threads 1 shapes on a quiet
+// core and divide by `peak`, the register tile on operands in L1. Names end in m/n/k.
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/gemm_kernels.h"
 #include "backend/cpu/targets.h"
@@ -13,7 +13,8 @@ namespace {
 using namespace nbx;
 
 benchmark::Counter rate(double per_iteration) {
-  return benchmark::Counter(per_iteration, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::OneK::kIs1000);
+  return benchmark::Counter(per_iteration, benchmark::Counter::kIsIterationInvariantRate,
+                            benchmark::Counter::OneK::kIs1000);
 }
 
 void peak(benchmark::State& state) {
@@ -65,8 +66,13 @@ void shapes(benchmark::internal::Benchmark* b) {
 BENCHMARK_CAPTURE(multiply, packed_b, How::packed_b, DType::float32, 1)->Apply(shapes);
 BENCHMARK_CAPTURE(multiply, strided, How::strided, DType::float32, 1)->Apply(shapes);
 BENCHMARK_CAPTURE(multiply, packed_a, How::packed_a, DType::float32, 1)->Apply(shapes);
-BENCHMARK_CAPTURE(multiply, strided_bf16, How::strided, DType::bfloat16, 1)->Args({512, 512, 512})->Args({16, 256, 256});
-BENCHMARK_CAPTURE(multiply, packed_b_2_threads, How::packed_b, DType::float32, 2)->Args({512, 512, 512})->Args({64, 256, 256})->UseRealTime();
+BENCHMARK_CAPTURE(multiply, strided_bf16, How::strided, DType::bfloat16, 1)
+    ->Args({512, 512, 512})
+    ->Args({16, 256, 256});
+BENCHMARK_CAPTURE(multiply, packed_b_2_threads, How::packed_b, DType::float32, 2)
+    ->Args({512, 512, 512})
+    ->Args({64, 256, 256})
+    ->UseRealTime();
 
 }  // namespace
 

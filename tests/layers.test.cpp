@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of the library: a file includes only from its own layer or from those below (src/README.md). Unit tests are
-// free: they are no part of the library.
+// The layers of the library: a file includes only from its own layer or from those below (src/README.md). Unit tests
+// are free: they are no part of the library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,11 +29,12 @@ const std::vector<std::vector<std::string>> kLayers = {
 };
 // The part of the library that a public header speaks for.
 const std::map<std::string, std::string> kPublicHeaders = {
-    {"error.h", "base"},      {"small_vector.h", "base"}, {"version.h", "base"},    {"span.h", "base"},
-    {"dtype.h", "dtype"},     {"shape.h", "shape"},       {"tensor.h", "tensor"},   {"ops.h", "ops"},
-    {"graph.h", "graph"},     {"io.h", "io"},             {"plan.h", "plan"},       {"program.h", "runtime"},
-    {"session.h", "runtime"}, {"model.h", "runtime"},     {"profile.h", "runtime"}, {"nbx.h", "runtime"},
-    {"c_api.h", "runtime"},   {"device.h", "backend"},
+    {"error.h", "base"},      {"small_vector.h", "base"}, {"version.h", "base"},
+    {"span.h", "base"},       {"dtype.h", "dtype"},       {"shape.h", "shape"},
+    {"tensor.h", "tensor"},   {"ops.h", "ops"},           {"graph.h", "graph"},
+    {"io.h", "io"},           {"plan.h", "plan"},         {"program.h", "runtime"},
+    {"session.h", "runtime"}, {"model.h", "runtime"},     {"profile.h", "runtime"},
+    {"nbx.h", "runtime"},     {"c_api.h", "runtime"},     {"device.h", "backend"},
 };
 
 int layer_of(const std::string& folder) {
@@ -110,7 +111,8 @@ TEST(Layers, EveryFolderOfTheSourcesHasALayer) {
 }
 
 TEST(Layers, AnIncludeThatGoesUpIsFoundWithFileAndLine) {
-  const auto found = violations("shape/strides.cpp", "#include <vector>\n#include \"base/check.h\"\n#include \"ops/declare.h\"\n");
+  const auto found =
+      violations("shape/strides.cpp", "#include <vector>\n#include \"base/check.h\"\n#include \"ops/declare.h\"\n");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0], "shape/strides.cpp:3: shape includes from ops, which is above it");
   EXPECT_EQ(violations("dtype/table.cpp", "#  include <nbx/tensor.h>\n").size(), 1u);
@@ -118,7 +120,8 @@ TEST(Layers, AnIncludeThatGoesUpIsFoundWithFileAndLine) {
 }
 
 TEST(Layers, IncludesOfTheSameLayerAndOfTheOutsideAreFine) {
-  EXPECT_TRUE(violations("graph/graph.cpp", "#include \"io/npy.h\"\n#include <fmt/core.h>\n#include \"onnx-ml.pb.h\"\n").empty());
+  EXPECT_TRUE(violations("graph/graph.cpp", "#include \"io/npy.h\"\n#include <fmt/core.h>\n#include \"onnx-ml.pb.h\"\n")
+                  .empty());
   EXPECT_TRUE(violations("dtype/promotion.cpp", "#include \"shape/strides.h\"\n#include <hwy/highway.h>\n").empty());
 }
 

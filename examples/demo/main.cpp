@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// example-demo --models DIR --data DIR --out DIR [--threads N]: names the types of three files, draws a timeline of speech,
-// reads a page. Real models from public packages; everything runs through libnbx.
+// example-demo --models DIR --data DIR --out DIR [--threads N]: names the types of three files, draws a timeline of
+// speech, reads a page. Real models from public packages; everything runs through libnbx.
 #include <fmt/format.h>
 #include <nbx/error.h>
 

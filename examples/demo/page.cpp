@@ -36,8 +36,8 @@ void show_page(const Paths& paths, const std::string& file) {
   const double found = now_ms();
   const double sx = static_cast<double>(picture.dim(1)) / static_cast<double>(seen.dim(1));
   const double sy = static_cast<double>(picture.dim(0)) / static_cast<double>(seen.dim(0));
-  fmt::print("\nPage (PP-OCR v6 small, loaded in {:.0f} ms): {}, {} x {}\n", loaded - start, file.substr(file.rfind('/') + 1),
-             picture.dim(1), picture.dim(0));
+  fmt::print("\nPage (PP-OCR v6 small, loaded in {:.0f} ms): {}, {} x {}\n", loaded - start,
+             file.substr(file.rfind('/') + 1), picture.dim(1), picture.dim(0));
   const Tensor drawn = picture.clone();
   for (const TextBox& box : boxes) {
     const Quad quad = scaled(box.corners, sx, sy);

@@ -39,7 +39,8 @@ void show_speech(const Paths& paths, const std::string& file) {
   const int64_t length = samples.numel();
   const std::vector<Segment> segments = speech_segments(probabilities, length, sound.rate);
   const double seconds = static_cast<double>(length) / sound.rate, done = now_ms();
-  fmt::print("\nSpeech (silero-vad, loaded in {:.0f} ms): {}, {:.2f} s\n", loaded - start, file.substr(file.rfind('/') + 1), seconds);
+  fmt::print("\nSpeech (silero-vad, loaded in {:.0f} ms): {}, {:.2f} s\n", loaded - start,
+             file.substr(file.rfind('/') + 1), seconds);
   fmt::print("  |{}|\n", timeline(segments, seconds));
   for (const Segment& s : segments) fmt::print("  speech from {:.2f} to {:.2f} s\n", s.begin, s.end);
   fmt::print("  {} frames in {:.1f} ms: {:.0f} times faster than the recording\n", frames.dim(0), done - loaded,

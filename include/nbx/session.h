@@ -45,7 +45,7 @@ class Model {
   const std::vector<ValueInfo>& outputs() const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
   int64_t parameter_bytes() const;  // distinct constants
-  const Graph& graph() const;        // after the load passes
+  const Graph& graph() const;       // after the load passes
   PackCache& packs() const;
 
  private:
@@ -55,10 +55,10 @@ class Model {
 };
 
 struct SessionOptions {
-  int threads = 0;           // 0: one per core that this process may use
-  int max_programs = 32;     // input shapes kept ready; the least recently used goes first
-  bool fuse = true;          // off: every op by itself (to compare, to debug)
-  std::string prefer;        // name part of kernels to prefer where they serve: "onednn"
+  int threads = 0;        // 0: one per core that this process may use
+  int max_programs = 32;  // input shapes kept ready; the least recently used goes first
+  bool fuse = true;       // off: every op by itself (to compare, to debug)
+  std::string prefer;     // name part of kernels to prefer where they serve: "onednn"
 };
 
 struct SessionStats {
@@ -84,8 +84,8 @@ class Session {
 
   // By name; every input must be given. Results in the model's order, fresh tensors.
   std::vector<Tensor> run(const std::vector<std::pair<std::string, Tensor>>& inputs);
-  // In the model's order. An output that is defined, dense and of the right shape and dtype is written in place, any other
-  // is replaced; a run with the shapes of an earlier one that reuses its outputs allocates nothing.
+  // In the model's order. An output that is defined, dense and of the right shape and dtype is written in place, any
+  // other is replaced; a run with the shapes of an earlier one that reuses its outputs allocates nothing.
   void run(std::span<const Tensor> inputs, std::vector<Tensor>& outputs);
 
   // Asks the current run to stop at the next op; that run ends with an error (cancelled). From any thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor: a handle on shared storage: storage + element offset + shape + strides + dtype + device. Copying a handle shares
-// the storage; views share it too. A handle never changes its shape or dtype. Host tensors only, so far.
+// Tensor: a handle on shared storage: storage + element offset + shape + strides + dtype + device. Copying a handle
+// shares the storage; views share it too. A handle never changes its shape or dtype. Host tensors only, so far.
 #pragma once
 #include <nbx/dtype.h>
 #include <nbx/error.h>
@@ -50,7 +50,8 @@ class Storage {
 class Tensor {
  public:
   Tensor() = default;  // undefined
-  Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strides strides, int64_t offset);  // bounds-checked
+  Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Strides strides,
+         int64_t offset);  // bounds-checked
 
   static Tensor empty(const Shape& shape, DType dtype);  // uninitialised, contiguous
   static Tensor zeros(const Shape& shape, DType dtype);
@@ -116,7 +117,7 @@ class Tensor {
   Tensor select(int64_t d, int64_t index) const;
   Tensor unfold(int64_t d, int64_t size, int64_t step) const;
   Tensor as_strided(const Shape& shape, const Strides& strides, int64_t offset) const;  // bounds-checked
-  Tensor flip(const Ints& dims) const;  // a negative-stride view
+  Tensor flip(const Ints& dims) const;                                                  // a negative-stride view
 
   // Copies.
   Tensor reshape(const Shape& shape) const;  // view when possible
@@ -144,7 +145,7 @@ struct PrintOptions {
   int width = 75;
 };
 std::string to_string(const Tensor& tensor, const PrintOptions& options = {});  // like NumPy
-std::string describe(const Tensor& tensor);                                      // "float32[2, 3]"
+std::string describe(const Tensor& tensor);                                     // "float32[2, 3]"
 std::string describe(DType dtype, const Shape& shape);
 // Same dtype, shape and bits of every element.
 bool same_bits(const Tensor& a, const Tensor& b);

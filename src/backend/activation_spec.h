@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations that a GEMM or convolution can apply to a row while it is in registers. Formulas are those of the ATen ops
-// of the same names; ops/elementwise/activation.h makes the struct from an op's arguments.
+// The activations that a GEMM or convolution can apply to a row while it is in registers. Formulas are those of the
+// ATen ops of the same names; ops/elementwise/activation.h makes the struct from an op's arguments.
 #pragma once
 
 namespace nbx {
@@ -16,7 +16,7 @@ enum class ActivationKind {
   hardsigmoid,  // min(max(alpha x + beta, 0), 1); ATen's: 1/6, 1/2
   hardswish,    // x min(max(x + 3, 0), 6) / 6
   tanh,
-  leaky_relu,   // x >= 0 ? x : alpha x
+  leaky_relu,  // x >= 0 ? x : alpha x
 };
 
 struct ActivationSpec {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch as a device is asked for it: which kernel, with which key, how much work. No addresses: those belong to a program.
+// A launch as a device is asked for it: which kernel, with which key, how much work. No addresses: those belong to a
+// program.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,9 +9,9 @@
 namespace nbx {
 
 struct LaunchRecord {
-  std::string op;      // "custom::conv"
-  std::string node;    // the graph's name for it
-  std::string kernel;  // the candidate that serves
+  std::string op;                 // "custom::conv"
+  std::string node;               // the graph's name for it
+  std::string kernel;             // the candidate that serves
   std::vector<std::string> keys;  // kernel + key tuple, as text
   int64_t bytes = 0, flops = 0, workspace = 0;
 };

@@ -7,16 +7,26 @@ namespace nbx {
 
 const char* name(Code code) {
   switch (code) {
-    case Code::value: return "value";
-    case Code::shape: return "shape";
-    case Code::dtype: return "dtype";
-    case Code::index: return "index";
-    case Code::type: return "type";
-    case Code::unsupported: return "unsupported";
-    case Code::file: return "file";
-    case Code::budget: return "budget";
-    case Code::cancelled: return "cancelled";
-    case Code::internal: return "internal";
+    case Code::value:
+      return "value";
+    case Code::shape:
+      return "shape";
+    case Code::dtype:
+      return "dtype";
+    case Code::index:
+      return "index";
+    case Code::type:
+      return "type";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::file:
+      return "file";
+    case Code::budget:
+      return "budget";
+    case Code::cancelled:
+      return "cancelled";
+    case Code::internal:
+      return "internal";
   }
   return "unknown";
 }

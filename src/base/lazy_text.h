@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of `require` are evaluated even when nothing is wrong. A text that costs something is passed as lazy(...): it is
-// made only when the message is.
+// Arguments of `require` are evaluated even when nothing is wrong. A text that costs something is passed as lazy(...):
+// it is made only when the message is.
 #pragma once
 #include <fmt/format.h>
 

@@ -131,9 +131,11 @@ void verify(const Graph& g, const std::string& after) {
     for (const int id : node.outputs) {
       if (id < 0 || id >= count) bad(fmt::format("node '{}' writes id {} of {}", node.name, id, count));
       if (ready[static_cast<size_t>(id)])
-        bad(fmt::format("'{}' is written twice, again by node '{}'", g.tensors[static_cast<size_t>(id)].name, node.name));
+        bad(fmt::format("'{}' is written twice, again by node '{}'", g.tensors[static_cast<size_t>(id)].name,
+                        node.name));
       if (g.tensors[static_cast<size_t>(id)].producer != static_cast<int>(n))
-        bad(fmt::format("'{}' names another producer than node '{}'", g.tensors[static_cast<size_t>(id)].name, node.name));
+        bad(fmt::format("'{}' names another producer than node '{}'", g.tensors[static_cast<size_t>(id)].name,
+                        node.name));
       ready[static_cast<size_t>(id)] = 1;
     }
     if (!node.bodies.empty() && !node.op->has(kControl)) bad(fmt::format("node '{}' has a body", node.name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph: an SSA DAG of registered ops over tensors. Shapes and ranks may be unknown until a run; dtypes too. Parameters are
-// constants: tensors that may be views into a mapped file. Subgraphs (bodies of If, Loop, Scan) take what they capture from
-// outside as explicit further inputs, so a graph never refers to another graph's tensors.
+// Graph: an SSA DAG of registered ops over tensors. Shapes and ranks may be unknown until a run; dtypes too. Parameters
+// are constants: tensors that may be views into a mapped file. Subgraphs (bodies of If, Loop, Scan) take what they
+// capture from outside as explicit further inputs, so a graph never refers to another graph's tensors.
 #pragma once
 #include <nbx/tensor.h>
 
@@ -38,14 +38,14 @@ struct Symbol {
   int64_t min = 0;
   int64_t max = INT64_MAX;
   int64_t trace = 0;
-  std::string name;      // "batch"
+  std::string name;  // "batch"
 };
 
 struct GraphTensor {
-  std::string name;   // unique in the graph; may be made up
-  Tensor constant;    // defined: a parameter or a constant
-  TypeSpec type;      // what is declared or inferred for certain
-  int producer = -1;  // node index; -1: input or constant
+  std::string name;           // unique in the graph; may be made up
+  Tensor constant;            // defined: a parameter or a constant
+  TypeSpec type;              // what is declared or inferred for certain
+  int producer = -1;          // node index; -1: input or constant
   bool is_parameter = false;  // a weight of the model (nbx JSON "param::"), not an incidental constant
 };
 
@@ -53,9 +53,9 @@ struct Graph;
 
 struct Node {
   const OpDecl* op = nullptr;
-  std::vector<Value> values;                     // one per schema parameter; TensorRef ids are graph tensors
-  std::vector<int> outputs;                      // graph tensors
-  std::string name;                              // for messages and profiles
+  std::vector<Value> values;                         // one per schema parameter; TensorRef ids are graph tensors
+  std::vector<int> outputs;                          // graph tensors
+  std::string name;                                  // for messages and profiles
   std::vector<std::shared_ptr<const Graph>> bodies;  // kControl only; If: {then, else}
 };
 

@@ -97,7 +97,8 @@ TEST(FoldConstants, LeavesAResultThatIsMuchLargerThanItsOperands) {
 
 TEST(FoldConstants, LeavesANodeThatFailsToTheRun) {
   Graph g;
-  const int a = g.add_constant(Tensor::zeros({2, 3}, DType::float32)), b = g.add_constant(Tensor::zeros({2, 3}, DType::float32));
+  const int a = g.add_constant(Tensor::zeros({2, 3}, DType::float32)),
+            b = g.add_constant(Tensor::zeros({2, 3}, DType::float32));
   const TensorRef y = g.add("aten::mm", {ref(a), ref(b)});
   g.outputs = {y.id};
   EXPECT_FALSE(fold_constants(g));
@@ -128,8 +129,11 @@ Graph conv_and_norm() {
   const int x = g.add_input("x", {});
   const int w = g.add_constant(Tensor::full({2, 1, 1, 1}, 3, DType::float32), "w", true);
   const TensorRef c = g.add("custom::conv", {ref(x), ref(w)});
-  const auto stat = [&](double a, double b) { return ref(g.add_constant(Tensor::of<float>({2}, {static_cast<float>(a), static_cast<float>(b)}))); };
-  const TensorRef n = g.add("aten::batch_norm", {c, stat(2, 1), stat(0.5, 0), stat(1, -1), stat(4, 1), false, 0.1, 0.0, false});
+  const auto stat = [&](double a, double b) {
+    return ref(g.add_constant(Tensor::of<float>({2}, {static_cast<float>(a), static_cast<float>(b)})));
+  };
+  const TensorRef n =
+      g.add("aten::batch_norm", {c, stat(2, 1), stat(0.5, 0), stat(1, -1), stat(4, 1), false, 0.1, 0.0, false});
   g.outputs = {n.id};
   return g;
 }
@@ -141,10 +145,11 @@ TEST(FoldBatchNorm, GoesIntoTheWeightsAndTheBias) {
   ASSERT_EQ(g.nodes.size(), 1u);
   const auto value = [&](const char* param) {
     const int i = g.nodes[0].op->parsed.find(param);
-    return g.tensors[static_cast<size_t>(std::get<TensorRef>(g.nodes[0].values[static_cast<size_t>(i)]).id)].constant.to_doubles();
+    return g.tensors[static_cast<size_t>(std::get<TensorRef>(g.nodes[0].values[static_cast<size_t>(i)]).id)]
+        .constant.to_doubles();
   };
-  EXPECT_EQ(value("weight"), (std::vector<double>{3, 3}));       // 3 * 2 / sqrt(4), 3 * 1 / sqrt(1)
-  EXPECT_EQ(value("bias"), (std::vector<double>{-0.5, 1}));      // 0.5 - 1 * 1, 0 + 1 * 1
+  EXPECT_EQ(value("weight"), (std::vector<double>{3, 3}));   // 3 * 2 / sqrt(4), 3 * 1 / sqrt(1)
+  EXPECT_EQ(value("bias"), (std::vector<double>{-0.5, 1}));  // 0.5 - 1 * 1, 0 + 1 * 1
 }
 
 TEST(FoldBatchNorm, TakesProductsAndSumsWithConstants) {
@@ -153,14 +158,16 @@ TEST(FoldBatchNorm, TakesProductsAndSumsWithConstants) {
   const int w = g.add_constant(Tensor::full({2, 1, 1, 1}, 3, DType::float32), "w", true);
   const TensorRef c = g.add("custom::conv", {ref(x), ref(w)});
   const TensorRef m = g.add("aten::mul.Tensor", {ref(g.add_constant(Tensor::of<float>({1}, {2.0f}))), c});
-  const TensorRef s = g.add("aten::add.Tensor", {m, ref(g.add_constant(Tensor::of<float>({2}, {5.0f, 6.0f}).reshape({2, 1, 1})))});
+  const TensorRef s =
+      g.add("aten::add.Tensor", {m, ref(g.add_constant(Tensor::of<float>({2}, {5.0f, 6.0f}).reshape({2, 1, 1})))});
   g.outputs = {s.id};
   EXPECT_TRUE(fold_batch_norm(g));
   EXPECT_EQ(verify_error(g), "");
   ASSERT_EQ(g.nodes.size(), 1u);
   const auto value = [&](const char* param) {
     const int i = g.nodes[0].op->parsed.find(param);
-    return g.tensors[static_cast<size_t>(std::get<TensorRef>(g.nodes[0].values[static_cast<size_t>(i)]).id)].constant.to_doubles();
+    return g.tensors[static_cast<size_t>(std::get<TensorRef>(g.nodes[0].values[static_cast<size_t>(i)]).id)]
+        .constant.to_doubles();
   };
   EXPECT_EQ(value("weight"), (std::vector<double>{6, 6}));
   EXPECT_EQ(value("bias"), (std::vector<double>{5, 6}));

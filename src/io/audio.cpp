@@ -66,8 +66,8 @@ void codec::check_wav(const FileBytes& file) {
     for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<uint32_t>(file->data()[at + (wav ? 3 - i : i)]);
     return int64_t{value};
   };
-  require(u32(4) <= file->size() - 8, Code::file, "{}: the {} size is {}, {} bytes follow; the file is cut short", file->path(), text(0),
-          u32(4), file->size() - 8);
+  require(u32(4) <= file->size() - 8, Code::file, "{}: the {} size is {}, {} bytes follow; the file is cut short",
+          file->path(), text(0), u32(4), file->size() - 8);
   // What stands after the form (tags of some programs) is not ours; a writer to a pipe leaves the size 0.
   const int64_t end = u32(4) == 0 ? file->size() : 8 + u32(4);
   int64_t at = 12;

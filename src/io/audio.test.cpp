@@ -102,7 +102,9 @@ TEST(Audio, ACutAiffIsAnErrorWithBothSizes) {
 }
 
 // Its sizes of 64 bits are above every limit here, and would need checks of their own.
-TEST(Audio, Rf64IsRefused) { EXPECT_NAMES(refused("RF64" + std::string(4, '\xff') + "WAVEds64" + std::string(40, '\0')), "begins with 'RF64'"); }
+TEST(Audio, Rf64IsRefused) {
+  EXPECT_NAMES(refused("RF64" + std::string(4, '\xff') + "WAVEds64" + std::string(40, '\0')), "begins with 'RF64'");
+}
 
 TEST(Audio, OnlyFloatFramesAreWritten) {
   const TempFolder folder;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nbx JSON form of a graph ("tensor_dag" 0.1): tensors, ops and an execution order; weights in a safetensors file of the
-// same stem beside it, small constants inside as base64. What nbx adds to the format, so that every graph round-trips:
+// The nbx JSON form of a graph ("tensor_dag" 0.1): tensors, ops and an execution order; weights in a safetensors file
+// of the same stem beside it, small constants inside as base64. What nbx adds to the format, so that every graph
+// round-trips:
 //  - an argument {"type": "from_tensor", "tensor_id": id}: its value is what that tensor holds;
 //  - "bodies" of an op (If, Loop, Scan): an array of graph objects; their weights are in the same safetensors file;
 //  - "name" of a tensor or op where it is not its id; extents that are null in symbolic_shape.dims: unknown;

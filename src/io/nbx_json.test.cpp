@@ -107,7 +107,8 @@ TEST(NbxJson, WhatIsWrittenIsReadBackTheSame) {
   EXPECT_EQ(to_string(tensor(back, back.inputs[2]).type), "?[...]");
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     EXPECT_EQ(back.nodes[i].name, g.nodes[i].name);
-    for (size_t v = 0; v < g.nodes[i].values.size(); ++v) EXPECT_EQ(back.nodes[i].values[v].index(), g.nodes[i].values[v].index()) << i << " " << v;
+    for (size_t v = 0; v < g.nodes[i].values.size(); ++v)
+      EXPECT_EQ(back.nodes[i].values[v].index(), g.nodes[i].values[v].index()) << i << " " << v;
   }
   EXPECT_EQ(std::get<double>(back.nodes[4].values[1]), -INFINITY);
   EXPECT_EQ(to_string(back.nodes[3].values[1]), to_string(g.nodes[3].values[1]));
@@ -129,11 +130,15 @@ TEST(NbxJson, DamageIsNamedByFieldAndValue) {
   EXPECT_NAMES(text("\"shape\":[3]", "\"shape\":[4611686018427387904,8]"), "2^63");
   EXPECT_NAMES(text("AACAPwAAAEAAAEBA", "AAC?PwAAAEAAAEBA"), "base64");
   EXPECT_NAMES(text("torch.float32", "torch.float33"), "float33");
-  EXPECT_NAMES(text("\"execution_order\":[\"aten.add::0\",\"aten.relu::0\"]", "\"execution_order\":[\"aten.relu::0\",\"aten.add::0\"]"),
+  EXPECT_NAMES(text("\"execution_order\":[\"aten.add::0\",\"aten.relu::0\"]",
+                    "\"execution_order\":[\"aten.relu::0\",\"aten.add::0\"]"),
                "before it is made");
-  EXPECT_NAMES(text("\"execution_order\":[\"aten.add::0\"", "\"execution_order\":[\"aten.add::0\",\"aten.add::0\""), "twice");
+  EXPECT_NAMES(text("\"execution_order\":[\"aten.add::0\"", "\"execution_order\":[\"aten.add::0\",\"aten.add::0\""),
+               "twice");
   EXPECT_NAMES(text("\"execution_order\":[", "\"execution_order\":[\"gone\","), "'gone'");
-  EXPECT_NAMES(text("\"output_tensor_ids\":[\"aten.relu::0::out_0\"],\n \"tensors\"", "\"output_tensor_ids\":[\"nothing\"],\n \"tensors\""), "'nothing'");
+  EXPECT_NAMES(text("\"output_tensor_ids\":[\"aten.relu::0::out_0\"],\n \"tensors\"",
+                    "\"output_tensor_ids\":[\"nothing\"],\n \"tensors\""),
+               "'nothing'");
   EXPECT_NAMES(text("\"component_name\"", "\"format\""), "twice");
   EXPECT_NAMES(text("\"type\":\"scalar\",\"value\":2", "\"type\":\"wrong\",\"value\":2"), "'wrong'");
   EXPECT_NAMES(text("input::x::dim_0", "input::x::dim_9"), "dim 9");
@@ -144,7 +149,8 @@ TEST(NbxJson, AllUnknownOpsAreInOneError) {
   std::string text = replaced(kExample, "aten::relu\"", "aten::no_such\"");
   text = replaced(text, "aten::add.Tensor", "custom::neither");
   const std::string error = error_text(Code::unsupported, [&] { parse(text); });
-  for (const char* part : {"aten::no_such", "custom::neither", "aten.add::0", "aten.relu::0"}) EXPECT_NAMES(error, part);
+  for (const char* part : {"aten::no_such", "custom::neither", "aten.add::0", "aten.relu::0"})
+    EXPECT_NAMES(error, part);
 }
 
 TEST(NbxJson, TruncatedAndDamagedTextGivesAGraphOrAnError) {
@@ -180,8 +186,11 @@ TEST(NbxJson, AWeightIsFoundByNameOrByTheLongestEnd) {
   const Graph back = parse_nbx_json(MappedFile::in_memory("g.json", text), folder / "g.safetensors");
   EXPECT_EQ(tensor(back, std::get<TensorRef>(back.nodes[0].values[1]).id).constant.to_doubles()[99], 3);
   text = replaced(text, "\"weight_name\": \"layer.weight\"", "\"weight_name\": \"other.bias\"");
-  EXPECT_NAMES(error_text(Code::file, [&] { parse_nbx_json(MappedFile::in_memory("g.json", text), folder / "g.safetensors"); }), "'other.bias'");
-  EXPECT_NAMES(error_text(Code::file, [&] { parse_nbx_json(MappedFile::in_memory("g.json", text), {}); }), "in no file");
+  EXPECT_NAMES(
+      error_text(Code::file, [&] { parse_nbx_json(MappedFile::in_memory("g.json", text), folder / "g.safetensors"); }),
+      "'other.bias'");
+  EXPECT_NAMES(error_text(Code::file, [&] { parse_nbx_json(MappedFile::in_memory("g.json", text), {}); }),
+               "in no file");
 }
 
 TEST(NbxJson, Base64RoundTripsEveryLength) {

@@ -21,14 +21,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 200;            // of JSON; a body in a body costs about six levels
+constexpr int kMaxDepth = 200;             // of JSON; a body in a body costs about six levels
 constexpr int64_t kMaxValues = 1'500'000;  // of JSON, keys included: about 100 MB as a tree
 constexpr int64_t kMaxFile = int64_t{1} << 30;
 
 // The tree, with bounds on depth and size, and no key twice.
 Json parse(const FileBytes& file) {
-  require(file->size() <= kMaxFile, Code::file, "{}: {} bytes; a graph has at most {} (weights belong into a safetensors file)",
-          file->path(), file->size(), kMaxFile);
+  require(file->size() <= kMaxFile, Code::file,
+          "{}: {} bytes; a graph has at most {} (weights belong into a safetensors file)", file->path(), file->size(),
+          kMaxFile);
   int64_t values = 0;
   std::vector<std::unordered_set<std::string>> keys;
   const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
@@ -37,8 +38,8 @@ Json parse(const FileBytes& file) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key)
-      require(keys.back().insert(value.get_ref<const std::string&>()).second, Code::file, "{}: the key {} is given twice in one object",
-              file->path(), quote(value.get_ref<const std::string&>()));
+      require(keys.back().insert(value.get_ref<const std::string&>()).second, Code::file,
+              "{}: the key {} is given twice in one object", file->path(), quote(value.get_ref<const std::string&>()));
     return true;
   };
   try {
@@ -52,7 +53,8 @@ Json parse(const FileBytes& file) {
 int64_t parse_number(std::string_view text, const std::string& where) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size() && value >= 0, Code::file, "{}: {} is no number >= 0", where, quote(text));
+  require(error == std::errc() && end == text.data() + text.size() && value >= 0, Code::file,
+          "{}: {} is no number >= 0", where, quote(text));
   return value;
 }
 
@@ -82,7 +84,9 @@ class Reader {
     bool has_symbols = false;
   };
 
-  [[noreturn]] void bad(const std::string& where, const std::string& what) const { fail(Code::file, "{}: {}: {}", file_->path(), where, one_line(what)); }
+  [[noreturn]] void bad(const std::string& where, const std::string& what) const {
+    fail(Code::file, "{}: {}: {}", file_->path(), where, one_line(what));
+  }
   std::string at(const std::string& where) const { return file_->path() + ": " + where; }
   static std::string shown(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 
@@ -93,7 +97,8 @@ class Reader {
     if (it->type() != type) bad(where + "." + field, shown(*it) + " is of a wrong type");
     return *it;
   }
-  std::string text(const Json& object, const char* field, const std::string& where, std::optional<std::string> otherwise) const {
+  std::string text(const Json& object, const char* field, const std::string& where,
+                   std::optional<std::string> otherwise) const {
     const auto it = object.find(field);
     if (otherwise && (it == object.end() || it->is_null())) return *otherwise;
     return need(object, field, Json::value_t::string, where).get<std::string>();
@@ -128,7 +133,8 @@ class Reader {
     r.g.name = text(json, "component_name", where, "");
     r.g.source = text(json, "source", where, "nbx json");
     r.tensors = &need(json, "tensors", Json::value_t::object, where);
-    const std::vector<std::string> inputs = texts(json, "input_tensor_ids", where), outputs = texts(json, "output_tensor_ids", where);
+    const std::vector<std::string> inputs = texts(json, "input_tensor_ids", where),
+                                   outputs = texts(json, "output_tensor_ids", where);
     if (const auto it = json.find("symbolic_context"); it != json.end() && it->is_object())
       r.has_symbols = it->contains("symbols") && !it->at("symbols").empty();
     for (const std::string& id : inputs) add_input(r, id, where);
@@ -142,7 +148,8 @@ class Reader {
       if (known == r.ids.end()) bad(where + ".output_tensor_ids", quote(id) + " is made by no op");
       int tensor = known->second;
       const std::string output_name = text(record(r, id, where), "output_name", where, "");
-      if (!is_body && unsupported_.empty()) tensor = named_output(r, tensor, output_name, !listed.insert(tensor).second);
+      if (!is_body && unsupported_.empty())
+        tensor = named_output(r, tensor, output_name, !listed.insert(tensor).second);
       r.g.outputs.push_back(tensor);
     }
     if (const auto it = json.find("metadata"); it != json.end()) {
@@ -194,7 +201,8 @@ class Reader {
 
   TypeSpec type_of(const Region& r, const Json& json, const std::string& where, bool is_input) const {
     TypeSpec spec;
-    if (const std::string dtype = text(json, "dtype", where, ""); !dtype.empty()) spec.dtype = parse_dtype_of(dtype, where);
+    if (const std::string dtype = text(json, "dtype", where, ""); !dtype.empty())
+      spec.dtype = parse_dtype_of(dtype, where);
     const bool has_shape = json.contains("shape") && json["shape"].is_array();
     const Json* dims = nullptr;
     if (const auto it = json.find("symbolic_shape"); it != json.end() && it->is_object())
@@ -207,7 +215,8 @@ class Reader {
       for (const int64_t extent : traced) spec.dims->push_back({extent, {}});
     }
     if (!dims) return check(spec, where);
-    if (has_shape && dims->size() != traced.size()) bad(where, fmt::format("symbolic_shape has {} dims, shape {}", dims->size(), traced.size()));
+    if (has_shape && dims->size() != traced.size())
+      bad(where, fmt::format("symbolic_shape has {} dims, shape {}", dims->size(), traced.size()));
     spec.dims.emplace();
     for (size_t i = 0; i < dims->size(); ++i) {
       DimSpec d;
@@ -226,7 +235,8 @@ class Reader {
 
   TypeSpec check(TypeSpec spec, const std::string& where) const {
     if (!spec.dims) return spec;
-    if (spec.dims->size() > static_cast<size_t>(kMaxRank)) bad(where + ".shape", fmt::format("{} dims; at most {} are supported", spec.dims->size(), kMaxRank));
+    if (spec.dims->size() > static_cast<size_t>(kMaxRank))
+      bad(where + ".shape", fmt::format("{} dims; at most {} are supported", spec.dims->size(), kMaxRank));
     Shape fixed;
     for (const DimSpec& d : *spec.dims) {
       if (d.extent < -1) bad(where + ".shape", fmt::format("extent {} is negative", d.extent));
@@ -274,7 +284,8 @@ class Reader {
     const auto data = from_base64(digits);
     if (!data) bad(where + ".constant_data", quote(digits, 40) + " is not base64");
     if (static_cast<int64_t>(data->size()) != bytes)
-      bad(where + ".constant_data", fmt::format("{} bytes, shape {} of {} needs {}", data->size(), to_string(shape), name(dtype), bytes));
+      bad(where + ".constant_data",
+          fmt::format("{} bytes, shape {} of {} needs {}", data->size(), to_string(shape), name(dtype), bytes));
     Tensor out = Tensor::empty(shape, dtype);
     auto* to = static_cast<uint8_t*>(out.raw_mutable());
     for (size_t i = 0; i < data->size(); ++i)
@@ -285,7 +296,8 @@ class Reader {
   // By exact name, else by the one longest common end of names.
   const Tensor& find_weight(const std::string& name, const std::string& where) {
     if (!weights_) {
-      if (weights_path_.empty()) bad(where, "its weight " + quote(name) + " is in no file; there is no safetensors file for this graph");
+      if (weights_path_.empty())
+        bad(where, "its weight " + quote(name) + " is in no file; there is no safetensors file for this graph");
       weights_ = read_safetensors(weights_path_).tensors;
     }
     if (const Tensor* exact = weights_->find(name)) return *exact;
@@ -293,7 +305,8 @@ class Reader {
     size_t longest = 0;
     bool ambiguous = false;
     const auto ends_with = [](std::string_view whole, std::string_view end) {
-      return whole.size() > end.size() && whole.substr(whole.size() - end.size()) == end && whole[whole.size() - end.size() - 1] == '.';
+      return whole.size() > end.size() && whole.substr(whole.size() - end.size()) == end &&
+             whole[whole.size() - end.size() - 1] == '.';
     };
     for (const auto& [other, tensor] : *weights_) {
       if (!ends_with(other, name) && !ends_with(name, other)) continue;
@@ -303,7 +316,8 @@ class Reader {
       longest = common;
       best = &tensor;
     }
-    if (!best) bad(where, fmt::format("weight {} is not in {}, which has {}", quote(name), weights_path_, weights_->names(6)));
+    if (!best)
+      bad(where, fmt::format("weight {} is not in {}, which has {}", quote(name), weights_path_, weights_->names(6)));
     if (ambiguous) bad(where, fmt::format("weight {} matches several names in {} equally", quote(name), weights_path_));
     return *best;
   }
@@ -312,7 +326,8 @@ class Reader {
     Tensor value = find_weight(weight, where);
     if (json.contains("shape"))
       if (const Shape shape = shape_of(json, where); shape != value.shape())
-        bad(where + ".shape", fmt::format("{}; the stored weight {} is {}", to_string(shape), quote(weight), describe(value)));
+        bad(where + ".shape",
+            fmt::format("{}; the stored weight {} is {}", to_string(shape), quote(weight), describe(value)));
     const std::string wanted = text(json, "dtype", where, name(value.dtype()));
     const DType dtype = parse_dtype_of(wanted, where);
     if (dtype == value.dtype()) return value;
@@ -328,7 +343,8 @@ class Reader {
     const auto symbols = context->find("symbols");
     if (symbols == context->end()) return;
     if (!symbols->is_object()) bad(where + ".symbolic_context.symbols", "is no object");
-    for (auto it = symbols->begin(); it != symbols->end(); ++it) r.g.symbols.emplace(it.key(), symbol(r, it.value(), fmt::format("{}.symbols[{}]", where, quote(it.key()))));
+    for (auto it = symbols->begin(); it != symbols->end(); ++it)
+      r.g.symbols.emplace(it.key(), symbol(r, it.value(), fmt::format("{}.symbols[{}]", where, quote(it.key()))));
   }
 
   Symbol symbol(const Region& r, const Json& json, const std::string& where) const {
@@ -426,15 +442,16 @@ class Reader {
     std::vector<std::pair<std::string, Value>> kwargs;
     if (const auto list = attributes.find("args"); list != attributes.end()) {
       if (!list->is_array()) bad(where + ".attributes.args", "is no list");
-      for (size_t i = 0; i < list->size(); ++i) args.push_back(value_from_json((*list)[i], find, at(fmt::format("{}.args[{}]", where, i))));
+      for (size_t i = 0; i < list->size(); ++i)
+        args.push_back(value_from_json((*list)[i], find, at(fmt::format("{}.args[{}]", where, i))));
     }
     if (const auto map = attributes.find("kwargs"); map != attributes.end()) {
       if (!map->is_object()) bad(where + ".attributes.kwargs", "is no object");
       for (auto it = map->begin(); it != map->end(); ++it) {
         Value value = value_from_json(it.value(), find, at(fmt::format("{}.kwargs[{}]", where, quote(it.key()))));
         // Where a tensor lives and how it lies is ours to decide.
-        const bool placement = it.key() == "device" || it.key() == "layout" || it.key() == "memory_format" || it.key() == "pin_memory" ||
-                               it.key() == "non_blocking";
+        const bool placement = it.key() == "device" || it.key() == "layout" || it.key() == "memory_format" ||
+                               it.key() == "pin_memory" || it.key() == "non_blocking";
         if (placement && op->parsed.find(it.key()) < 0) continue;
         kwargs.emplace_back(it.key(), std::move(value));
       }
@@ -448,24 +465,29 @@ class Reader {
     check_bodies(*op, bodies, where);
     std::vector<int> made;
     try {
-      made = r.g.add_node(*op, std::move(args), std::move(kwargs), static_cast<int>(results.size()), text(json, "name", where, uid));
+      made = r.g.add_node(*op, std::move(args), std::move(kwargs), static_cast<int>(results.size()),
+                          text(json, "name", where, uid));
     } catch (const Error& error) {
       bad(where, error.what());
     }
     r.g.nodes.back().bodies = std::move(bodies);
     check_counts(r.g.nodes.back(), results.size(), where);
-    if (results.size() > made.size()) bad(where, fmt::format("has {} outputs, {} gives {}", results.size(), type, made.size()));
+    if (results.size() > made.size())
+      bad(where, fmt::format("has {} outputs, {} gives {}", results.size(), type, made.size()));
     for (size_t i = 0; i < results.size(); ++i) {
       define(r, results[i], made[i], where);
       describe_result(r, results[i], made[i], where);
     }
   }
 
-  void check_bodies(const OpDecl& op, const std::vector<std::shared_ptr<const Graph>>& bodies, const std::string& where) const {
+  void check_bodies(const OpDecl& op, const std::vector<std::shared_ptr<const Graph>>& bodies,
+                    const std::string& where) const {
     const size_t wanted = !op.has(kControl) ? 0 : op.parsed.name == "if" ? 2 : 1;
-    if (bodies.size() != wanted) bad(where + ".bodies", fmt::format("{} bodies, {} has {}", bodies.size(), op.parsed.full_name(), wanted));
+    if (bodies.size() != wanted)
+      bad(where + ".bodies", fmt::format("{} bodies, {} has {}", bodies.size(), op.parsed.full_name(), wanted));
     if (wanted == 2 && bodies[0]->outputs.size() != bodies[1]->outputs.size())
-      bad(where + ".bodies", fmt::format("{} and {} outputs; both branches give the same", bodies[0]->outputs.size(), bodies[1]->outputs.size()));
+      bad(where + ".bodies", fmt::format("{} and {} outputs; both branches give the same", bodies[0]->outputs.size(),
+                                         bodies[1]->outputs.size()));
   }
 
   // What If, Loop and Scan hand to their bodies and take from them.
@@ -480,9 +502,11 @@ class Reader {
     }
     const size_t skipped = kind == "loop" ? 1 : 0;
     for (const auto& body : node.bodies) {
-      if (body->inputs.size() != inputs) bad(where + ".bodies", fmt::format("a body has {} inputs, it is given {}", body->inputs.size(), inputs));
+      if (body->inputs.size() != inputs)
+        bad(where + ".bodies", fmt::format("a body has {} inputs, it is given {}", body->inputs.size(), inputs));
       if (body->outputs.size() < states + skipped || body->outputs.size() != results + skipped)
-        bad(where + ".bodies", fmt::format("a body has {} outputs, the op {} and {} states", body->outputs.size(), results, states));
+        bad(where + ".bodies",
+            fmt::format("a body has {} outputs, the op {} and {} states", body->outputs.size(), results, states));
     }
   }
 
@@ -513,7 +537,8 @@ Graph parse_nbx_json(const FileBytes& file, const std::string& weights) { return
 Graph read_nbx_json(const std::string& path) {
   const std::filesystem::path weights = std::filesystem::path(path).replace_extension(".safetensors");
   std::error_code error;
-  return parse_nbx_json(MappedFile::open(path), std::filesystem::exists(weights, error) ? weights.string() : std::string());
+  return parse_nbx_json(MappedFile::open(path),
+                        std::filesystem::exists(weights, error) ? weights.string() : std::string());
 }
 
 }  // namespace nbx

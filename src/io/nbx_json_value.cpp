@@ -24,8 +24,9 @@ const Json& field(const Json& json, std::initializer_list<const char*> names, co
 }
 
 int64_t integer(const Json& json, const std::string& where) {
-  const bool fits = json.is_number_integer() &&
-                    (!json.is_number_unsigned() || json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+  const bool fits =
+      json.is_number_integer() && (!json.is_number_unsigned() ||
+                                   json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
   require(fits, Code::file, "{}: {} is no integer of 64 bits", where, shown(json));
   return json.get<int64_t>();
 }
@@ -151,8 +152,11 @@ Sym symbol_from_json(const Json& json, const std::string& where) {
   require(json.is_object(), Code::file, "{}: {} is no extent", where, shown(json));
   const std::string type = text(field(json, {"type"}, where), where + ".type");
   for (const char* name : {"trace", "trace_value"})
-    if (const auto it = json.find(name); it != json.end() && !it->is_null()) out->trace = integer(*it, where + "." + name);
-  const auto part = [&](const char* name) { out->args.push_back(symbol_from_json(field(json, {name}, where), where + "." + name)); };
+    if (const auto it = json.find(name); it != json.end() && !it->is_null())
+      out->trace = integer(*it, where + "." + name);
+  const auto part = [&](const char* name) {
+    out->args.push_back(symbol_from_json(field(json, {name}, where), where + "." + name));
+  };
   using Kind = SymExpr::Kind;
   if (type == "const") {
     out->value = out->trace = integer(field(json, {"value"}, where), where + ".value");
@@ -165,7 +169,8 @@ Sym symbol_from_json(const Json& json, const std::string& where) {
       shift->value = shift->trace = integer(*offset, where);
       auto sum = std::make_shared<SymExpr>();
       sum->kind = Kind::add;
-      require(!__builtin_add_overflow(out->trace, shift->value, &sum->trace), Code::file, "{}: trace + offset does not fit into 64 bits", where);
+      require(!__builtin_add_overflow(out->trace, shift->value, &sum->trace), Code::file,
+              "{}: trace + offset does not fit into 64 bits", where);
       sum->args = {std::move(out), std::move(shift)};
       return sum;
     }
@@ -201,18 +206,25 @@ Json symbol_to_json(const Sym& symbol) {
     return out;
   };
   switch (e.kind) {
-    case Kind::constant: return {{"type", "const"}, {"value", e.value}};
-    case Kind::symbol: return {{"type", "symbol"}, {"symbol_id", e.symbol}, {"trace_value", e.trace}};
-    case Kind::add: return binary("add");
-    case Kind::sub: return binary("sub");
+    case Kind::constant:
+      return {{"type", "const"}, {"value", e.value}};
+    case Kind::symbol:
+      return {{"type", "symbol"}, {"symbol_id", e.symbol}, {"trace_value", e.trace}};
+    case Kind::add:
+      return binary("add");
+    case Kind::sub:
+      return binary("sub");
     case Kind::mul: {
       Json factors = Json::array();
       for (const Sym& factor : e.args) factors.push_back(symbol_to_json(factor));
       return {{"type", "product"}, {"factors", std::move(factors)}, {"trace_value", e.trace}};
     }
-    case Kind::floordiv: return binary("floordiv");
-    case Kind::mod: return binary("mod");
-    case Kind::neg: return {{"type", "neg"}, {"operand", symbol_to_json(e.args.at(0))}, {"trace", e.trace}};
+    case Kind::floordiv:
+      return binary("floordiv");
+    case Kind::mod:
+      return binary("mod");
+    case Kind::neg:
+      return {{"type", "neg"}, {"operand", symbol_to_json(e.args.at(0))}, {"trace", e.trace}};
   }
   return nullptr;
 }
@@ -243,13 +255,15 @@ Value value_from_json(const Json& json, const FindTensor& find, const std::strin
     require(number.has_value(), Code::file, "{}: {} is neither a dtype nor a complex number", where, quote(s));
     return *number;
   }
-  require(type == "scalar" || type == "int" || type == "float" || type == "bool", Code::file, "{}: unknown type {}", where, quote(type));
+  require(type == "scalar" || type == "int" || type == "float" || type == "bool", Code::file, "{}: unknown type {}",
+          where, quote(type));
   if (value.is_string() && type != "bool") {
     const auto special = special_number(value.get<std::string>());
     require(special.has_value(), Code::file, "{}: {} is no number", where, shown(value));
     return *special;
   }
-  require(value.is_number() || value.is_boolean() || value.is_null(), Code::file, "{}: {} is no {}", where, shown(value), type);
+  require(value.is_number() || value.is_boolean() || value.is_null(), Code::file, "{}: {} is no {}", where,
+          shown(value), type);
   Value v = plain(value, find, where);
   if (type == "float")
     if (const auto* n = std::get_if<int64_t>(&v)) return static_cast<double>(*n);
@@ -272,7 +286,9 @@ Json value_to_json(const Value& value, const std::vector<std::string>& ids) {
     }
     Json operator()(const std::string& v) const { return {{"type", "str"}, {"value", v}}; }
     Json operator()(DType v) const { return {{"type", "dtype"}, {"value", std::string("torch.") + name(v)}}; }
-    Json operator()(const Ints& v) const { return {{"type", "list"}, {"value", std::vector<int64_t>(v.begin(), v.end())}}; }
+    Json operator()(const Ints& v) const {
+      return {{"type", "list"}, {"value", std::vector<int64_t>(v.begin(), v.end())}};
+    }
     Json operator()(const Doubles& v) const {
       Json list = Json::array();
       for (const double d : v) list.push_back(number_to_json(d));

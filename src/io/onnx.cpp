@@ -14,7 +14,7 @@
 namespace nbx {
 namespace {
 
-constexpr int64_t kMaxNodes = 200'000;  // functions that call functions can grow without end
+constexpr int64_t kMaxNodes = 200'000;              // functions that call functions can grow without end
 constexpr int64_t kMaxInlined = int64_t{64} << 20;  // bytes of nodes that calls repeat
 constexpr int kNewestIr = onnx::IR_VERSION;
 constexpr int kOldestIr = onnx::IR_VERSION_2017_11_3;  // the one of opset 7
@@ -52,7 +52,8 @@ std::vector<int> sorted(const std::vector<std::vector<int>>& needs, const std::f
       if (--waiting[static_cast<size_t>(reader)] == 0) ready.push(reader);
   }
   if (order.size() < needs.size())
-    cycle(static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int w) { return w > 0; }) - waiting.begin()));
+    cycle(
+        static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int w) { return w > 0; }) - waiting.begin()));
   return order;
 }
 
@@ -107,8 +108,8 @@ int OnnxImporter::resolve(OnnxScope& scope, const std::string& name) {
 }
 
 void OnnxImporter::define(OnnxScope& scope, const std::string& name, int tensor, const std::string& node) {
-  require(scope.names.emplace(name, tensor).second, Code::file, "{}: {} defines {}, which is defined already", file_.name(), node,
-          quote(name));
+  require(scope.names.emplace(name, tensor).second, Code::file, "{}: {} defines {}, which is defined already",
+          file_.name(), node, quote(name));
 }
 
 const Tensor* OnnxImporter::constant(const Graph& graph, int tensor) const {
@@ -143,11 +144,12 @@ TypeSpec OnnxImporter::type_of(const onnx::ValueInfoProto& info, bool with_dims)
   }
   const int element = type.tensor_type().elem_type();
   spec.dtype = dtype_of_onnx(element);
-  if (!spec.dtype && element != onnx::TensorProto::UNDEFINED) unsupported("dtype " + onnx_dtype_name(element), info.name(), "");
+  if (!spec.dtype && element != onnx::TensorProto::UNDEFINED)
+    unsupported("dtype " + onnx_dtype_name(element), info.name(), "");
   if (!with_dims || !type.tensor_type().has_shape()) return spec;
   const auto& dims = type.tensor_type().shape().dim();
-  require(dims.size() <= kMaxRank, Code::file, "{}: {} has {} dims; at most {} are supported", file_.name(), quote(info.name()),
-          dims.size(), kMaxRank);
+  require(dims.size() <= kMaxRank, Code::file, "{}: {} has {} dims; at most {} are supported", file_.name(),
+          quote(info.name()), dims.size(), kMaxRank);
   spec.dims.emplace();
   for (const auto& dim : dims) {
     DimSpec d;
@@ -158,25 +160,26 @@ TypeSpec OnnxImporter::type_of(const onnx::ValueInfoProto& info, bool with_dims)
   return spec;
 }
 
-void OnnxImporter::read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& list, OnnxOpsets& out) {
+void OnnxImporter::read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& list,
+                               OnnxOpsets& out) {
   for (const auto& entry : list) {
     const std::string domain = onnx_domain(entry.domain());
-    require(entry.version() > 0 && entry.version() < (1 << 20), Code::file, "{}: opset_import of domain {} is version {}", file_.name(),
-            quote(domain), entry.version());
+    require(entry.version() > 0 && entry.version() < (1 << 20), Code::file,
+            "{}: opset_import of domain {} is version {}", file_.name(), quote(domain), entry.version());
     const auto version = static_cast<int>(entry.version());
     require(!domain.empty() || (version >= kOldestOpset && version <= kNewestOpset), Code::unsupported,
             "{}: opset {}; {} to {} are supported", file_.name(), version, kOldestOpset, kNewestOpset);
     const int known = out.emplace(domain, version).first->second;
-    require(known == version, Code::file, "{}: opset_import gives domain {} two versions, {} and {}", file_.name(), quote(domain),
-            known, version);
+    require(known == version, Code::file, "{}: opset_import gives domain {} two versions, {} and {}", file_.name(),
+            quote(domain), known, version);
   }
 }
 
 void OnnxImporter::read_functions() {
   for (const auto& function : file_.model.functions()) {
     const FunctionKey key{onnx_domain(function.domain()), function.name(), function.overload()};
-    require(functions_.emplace(key, &function).second, Code::file, "{}: function {} of domain {} is defined twice", file_.name(),
-            quote(function.name()), quote(function.domain()));
+    require(functions_.emplace(key, &function).second, Code::file, "{}: function {} of domain {} is defined twice",
+            file_.name(), quote(function.name()), quote(function.domain()));
   }
 }
 
@@ -185,7 +188,8 @@ void OnnxImporter::add_inputs(OnnxScope& scope, const onnx::GraphProto& graph) {
   if (!scope.outer)
     for (const auto& tensor : graph.initializer()) initialized.insert(tensor.name());
   for (const auto& info : graph.input()) {
-    require(!info.name().empty(), Code::file, "{}: graph {} has an input without a name", file_.name(), quote(graph.name()));
+    require(!info.name().empty(), Code::file, "{}: graph {} has an input without a name", file_.name(),
+            quote(graph.name()));
     if (initialized.count(info.name())) continue;  // a default that nobody may override
     const int id = scope.graph->add_input(info.name(), type_of(info, true));
     scope.taken->named.insert(id);
@@ -196,9 +200,11 @@ void OnnxImporter::add_inputs(OnnxScope& scope, const onnx::GraphProto& graph) {
 
 void OnnxImporter::add_initializers(OnnxScope& scope, const onnx::GraphProto& graph) {
   for (const auto& proto : graph.initializer()) {
-    require(!proto.name().empty(), Code::file, "{}: graph {} has an initializer without a name", file_.name(), quote(graph.name()));
+    require(!proto.name().empty(), Code::file, "{}: graph {} has an initializer without a name", file_.name(),
+            quote(graph.name()));
     const Tensor value = tensor(proto, "initializer " + quote(proto.name()));
-    const int id = value.defined() ? scope.graph->add_constant(value, proto.name(), true) : scope.graph->add_tensor(proto.name());
+    const int id =
+        value.defined() ? scope.graph->add_constant(value, proto.name(), true) : scope.graph->add_tensor(proto.name());
     scope.taken->named.insert(id);
     scope.taken->used.insert(proto.name());
     define(scope, proto.name(), id, "the list of initializers");
@@ -232,7 +238,8 @@ void OnnxImporter::graph(OnnxScope& scope, const onnx::GraphProto& proto, bool i
   add_initializers(scope, proto);
   for (const auto& info : proto.value_info()) {
     if (!info.type().has_tensor_type()) continue;
-    if (const auto dtype = dtype_of_onnx(info.type().tensor_type().elem_type())) scope.declared.emplace(info.name(), *dtype);
+    if (const auto dtype = dtype_of_onnx(info.type().tensor_type().elem_type()))
+      scope.declared.emplace(info.name(), *dtype);
   }
   nodes(scope, proto.node());
   finish_outputs(scope, proto, is_body);
@@ -276,11 +283,11 @@ void OnnxImporter::placeholders(OnnxScope& scope, const onnx::NodeProto& proto, 
 
 void OnnxImporter::node(OnnxScope& scope, const onnx::NodeProto& proto, size_t index) {
   const std::string label = label_of(scope, proto, index);
-  require(++count_ <= kMaxNodes, Code::file, "{}: more than {} nodes with functions inlined, at node {}", file_.name(), kMaxNodes,
-          quote(label));
+  require(++count_ <= kMaxNodes, Code::file, "{}: more than {} nodes with functions inlined, at node {}", file_.name(),
+          kMaxNodes, quote(label));
   if (!calling_.empty()) inlined_ += static_cast<int64_t>(proto.ByteSizeLong());
-  require(inlined_ <= kMaxInlined, Code::file, "{}: the functions come to more than {} MB when inlined, at node {}", file_.name(),
-          kMaxInlined >> 20, quote(label));
+  require(inlined_ <= kMaxInlined, Code::file, "{}: the functions come to more than {} MB when inlined, at node {}",
+          file_.name(), kMaxInlined >> 20, quote(label));
   const std::string domain = onnx_domain(proto.domain());
   const std::string op = (domain.empty() ? "" : domain + "::") + proto.op_type();
   const std::string where = fmt::format("{}: node {} ({})", file_.name(), quote(label), quote(op));
@@ -321,7 +328,8 @@ void OnnxImporter::finish_outputs(OnnxScope& scope, const onnx::GraphProto& prot
     int id = resolve(scope, info.name());
     require(id >= 0, Code::file, "{}: output {} of graph {} is defined by nothing", file_.name(), quote(info.name()),
             quote(proto.name()));
-    require(is_body || listed.insert(info.name()).second, Code::file, "{}: output {} is listed twice", file_.name(), quote(info.name()));
+    require(is_body || listed.insert(info.name()).second, Code::file, "{}: output {} is listed twice", file_.name(),
+            quote(info.name()));
     // A result that is an input, a constant or another output needs a tensor of its own to carry the name.
     if (!is_body && scope.tensor(id).name != info.name() && unsupported_.empty()) {
       for (GraphTensor& other : g.tensors)
@@ -348,7 +356,8 @@ void OnnxImporter::finish_outputs(OnnxScope& scope, const onnx::GraphProto& prot
 
 Graph OnnxImporter::run() {
   const onnx::ModelProto& model = file_.model;
-  require(model.ir_version() > 0, Code::file, "{}: ir_version is missing; this is no ONNX model, or it is damaged", file_.name());
+  require(model.ir_version() > 0, Code::file, "{}: ir_version is missing; this is no ONNX model, or it is damaged",
+          file_.name());
   require(model.ir_version() >= kOldestIr && model.ir_version() <= kNewestIr, Code::unsupported,
           "{}: ir_version {}; {} to {} are supported", file_.name(), model.ir_version(), kOldestIr, kNewestIr);
   read_opsets(model.opset_import(), opsets_);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX files → Graph, through the import functions of the op declarations. Opset 7 to 28 (ir_version 3 to 14).
-//  - Initialisers become constants, those that are also listed as inputs, too. Weights are views of the mapped file where
+//  - Initialisers become constants, those that are also listed as inputs, too. Weights are views of the mapped file
+//  where
 //    their alignment allows and copies where it does not; then the pages of the file are given back.
 //  - Declared dims that are unnamed, zero or negative are unknown. Nodes may be in any order without a cycle.
-//  - If, Loop and Scan become custom::if, custom::loop, custom::scan: what their bodies capture are further inputs of the
+//  - If, Loop and Scan become custom::if, custom::loop, custom::scan: what their bodies capture are further inputs of
+//  the
 //    bodies, after the inputs that ONNX names (both branches of an If take the same list).
 //  - Model-local functions are inlined; functions that call themselves are refused.
 //  - External data is read from beside the file only: no absolute path, no "..", no link out of the folder.
-// Errors: (file) for what is malformed; (unsupported) once for all nodes, attributes and dtypes that nbx lacks, with names.
+// Errors: (file) for what is malformed; (unsupported) once for all nodes, attributes and dtypes that nbx lacks, with
+// names.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -26,8 +26,8 @@ ModelProto model(int opset = 17) {
   return m;
 }
 
-void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>* list, const std::string& name, std::vector<int64_t> dims,
-               int dtype = TensorProto::FLOAT) {
+void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>* list, const std::string& name,
+               std::vector<int64_t> dims, int dtype = TensorProto::FLOAT) {
   auto* info = list->Add();
   info->set_name(name);
   auto* type = info->mutable_type()->mutable_tensor_type();
@@ -35,8 +35,8 @@ void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>* list, c
   for (const int64_t d : dims) type->mutable_shape()->add_dim()->set_dim_value(d);
 }
 
-NodeProto* add_node(GraphProto* g, const std::string& op, std::vector<std::string> inputs, std::vector<std::string> outputs,
-                    const std::string& name = {}) {
+NodeProto* add_node(GraphProto* g, const std::string& op, std::vector<std::string> inputs,
+                    std::vector<std::string> outputs, const std::string& name = {}) {
   NodeProto* n = g->add_node();
   n->set_op_type(op);
   n->set_name(name);
@@ -196,7 +196,8 @@ TEST(Onnx, ConstantNodesOfEveryFormBecomeConstants) {
   floats->add_floats(1), floats->add_floats(2);
   auto* ints = add_attribute(add_node(g, "Constant", {}, {"d"}), "value_ints", AttributeProto::INTS);
   ints->add_ints(5), ints->add_ints(6);
-  set_raw(add_attribute(add_node(g, "Constant", {}, {"e"}), "value", AttributeProto::TENSOR)->mutable_t(), "", {7, 8}, {2, 1});
+  set_raw(add_attribute(add_node(g, "Constant", {}, {"e"}), "value", AttributeProto::TENSOR)->mutable_t(), "", {7, 8},
+          {2, 1});
   const Graph imported = import(m);
   EXPECT_EQ(describe(named(imported, "a")->constant), "float32[]");
   EXPECT_EQ(named(imported, "b")->constant.item_int(), -4);
@@ -355,7 +356,8 @@ TEST(Onnx, AllThatIsNotSupportedIsInOneError) {
   text->set_data_type(TensorProto::STRING);
   text->add_string_data("a");
   const std::string error = error_text(Code::unsupported, [&] { import(m); });
-  for (const char* part : {"NoSuchOp", "'first'", "'second'", "'odd'", "no_such_attribute", "STRING", "labels"}) EXPECT_NAMES(error, part);
+  for (const char* part : {"NoSuchOp", "'first'", "'second'", "'odd'", "no_such_attribute", "STRING", "labels"})
+    EXPECT_NAMES(error, part);
 }
 
 TEST(Onnx, OpsetAndIrVersionOutsideTheRangeAreNamed) {
@@ -372,15 +374,23 @@ TEST(Onnx, MalformedModelsAreRefusedWithTheNameOfWhatIsWrong) {
     change(m);
     return error_text(Code::file, [&] { import(m); });
   };
-  EXPECT_NAMES(text([](ModelProto& m) { add_node(m.mutable_graph(), "Relu", {"x"}, {"y"}, "twin"); }), "'twin' defines 'y'");
+  EXPECT_NAMES(text([](ModelProto& m) { add_node(m.mutable_graph(), "Relu", {"x"}, {"y"}, "twin"); }),
+               "'twin' defines 'y'");
   EXPECT_NAMES(text([](ModelProto& m) { add_value(m.mutable_graph()->mutable_input(), "x", {1}); }), "'x'");
-  EXPECT_NAMES(text([](ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "nowhere"); }), "'nowhere', which nothing defines");
+  EXPECT_NAMES(text([](ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "nowhere"); }),
+               "'nowhere', which nothing defines");
   EXPECT_NAMES(text([](ModelProto& m) { add_value(m.mutable_graph()->mutable_output(), "z", {1}); }), "output 'z'");
-  EXPECT_NAMES(text([](ModelProto& m) { set_raw(m.mutable_graph()->add_initializer(), "w", {1, 2}, {3}); }), "has 8 bytes of data");
+  EXPECT_NAMES(text([](ModelProto& m) {
+                 set_raw(m.mutable_graph()->add_initializer(), "w", {1, 2}, {3});
+               }),
+               "has 8 bytes of data");
   EXPECT_NAMES(text([](ModelProto& m) { set_raw(m.mutable_graph()->add_initializer(), "w", {1}, {-1}); }), "negative");
-  EXPECT_NAMES(text([](ModelProto& m) { set_raw(m.mutable_graph()->add_initializer(), "w", {1}, {int64_t{1} << 40, int64_t{1} << 40}); }),
+  EXPECT_NAMES(text([](ModelProto& m) {
+                 set_raw(m.mutable_graph()->add_initializer(), "w", {1}, {int64_t{1} << 40, int64_t{1} << 40});
+               }),
                "2^63");
-  EXPECT_NAMES(text([](ModelProto& m) { set_raw(m.mutable_graph()->add_initializer(), "w", {1}, {2'500'000'000}); }), "10000000000");
+  EXPECT_NAMES(text([](ModelProto& m) { set_raw(m.mutable_graph()->add_initializer(), "w", {1}, {2'500'000'000}); }),
+               "10000000000");
   EXPECT_NAMES(text([](ModelProto& m) { m.clear_graph(); }), "no graph");
   EXPECT_NAMES(text([](ModelProto& m) { m.clear_opset_import(); }), "opset_import");
   EXPECT_NAMES(text([](ModelProto& m) {
@@ -452,7 +462,8 @@ TEST(Onnx, ExternalDataIsReadFromTheFolderAndNowhereElse) {
     t->set_data_type(TensorProto::FLOAT);
     t->add_dims(2);
     t->set_data_location(TensorProto::EXTERNAL);
-    for (const auto& [key, value] : {std::pair<std::string, std::string>("location", location), {"offset", offset}, {"length", length}}) {
+    for (const auto& [key, value] :
+         {std::pair<std::string, std::string>("location", location), {"offset", offset}, {"length", length}}) {
       if (value.empty()) continue;
       auto* entry = t->add_external_data();
       entry->set_key(key);

@@ -17,7 +17,8 @@ Tensor constant_value(OnnxImporter& importer, const OnnxAttributes& attributes, 
   const auto& [name, a] = *attributes.begin();
   const auto list = [](auto&& values, auto element) {
     using T = decltype(element);
-    return Tensor::of<T>(Shape{static_cast<int64_t>(values.size())}, std::span<const T>(values.data(), static_cast<size_t>(values.size())));
+    return Tensor::of<T>(Shape{static_cast<int64_t>(values.size())},
+                         std::span<const T>(values.data(), static_cast<size_t>(values.size())));
   };
   if (name == "value") return importer.tensor(a->t(), "node " + quote(label) + " attribute 'value'");
   if (name == "value_float") return Tensor::scalar<float>(a->f());
@@ -47,9 +48,11 @@ TensorRefs refs(const std::vector<int>& ids) {
 
 }  // namespace
 
-OnnxImporter::Body OnnxImporter::body(OnnxScope& scope, const OnnxAttributes& attributes, const char* attribute, const std::string& label) {
+OnnxImporter::Body OnnxImporter::body(OnnxScope& scope, const OnnxAttributes& attributes, const char* attribute,
+                                      const std::string& label) {
   const auto found = attributes.find(attribute);
-  require(found != attributes.end() && found->second->has_g(), Code::file, "attribute '{}' is missing or no graph", attribute);
+  require(found != attributes.end() && found->second->has_g(), Code::file, "attribute '{}' is missing or no graph",
+          attribute);
   Body body;
   body.graph = std::make_shared<Graph>();
   OnnxScope inner(*body.graph);
@@ -72,9 +75,11 @@ std::vector<int> OnnxImporter::join_captures(const Graph& outer, std::vector<Bod
     // Captures were added as they were met: first back to the formal inputs, then all in the joint order.
     std::vector<int> inputs;
     for (const int id : g.inputs)
-      if (std::none_of(body.captures.begin(), body.captures.end(), [&](const auto& c) { return c.second == id; })) inputs.push_back(id);
+      if (std::none_of(body.captures.begin(), body.captures.end(), [&](const auto& c) { return c.second == id; }))
+        inputs.push_back(id);
     for (const int outside : joined) {
-      const auto own = std::find_if(body.captures.begin(), body.captures.end(), [&](const auto& c) { return c.first == outside; });
+      const auto own =
+          std::find_if(body.captures.begin(), body.captures.end(), [&](const auto& c) { return c.first == outside; });
       int id = own == body.captures.end() ? -1 : own->second;
       if (id < 0) {
         id = g.add_tensor(fmt::format("unused{}", g.tensors.size()));
@@ -103,14 +108,16 @@ void OnnxImporter::control(OnnxScope& scope, const onnx::NodeProto& proto, const
     return out;
   };
   if (standard && op == "Constant") {
-    require(proto.output_size() == 1 && !proto.output(0).empty(), Code::file, "has {} outputs; a constant has one", proto.output_size());
+    require(proto.output_size() == 1 && !proto.output(0).empty(), Code::file, "has {} outputs; a constant has one",
+            proto.output_size());
     const Tensor value = constant_value(*this, attributes, label);
-    const int id = value.defined() ? scope.graph->add_constant(value, {}, value.numel() > 1) : scope.graph->add_tensor();
+    const int id =
+        value.defined() ? scope.graph->add_constant(value, {}, value.numel() > 1) : scope.graph->add_tensor();
     return bind_onnx_output(*this, scope, proto, 0, id);
   }
   if (standard && op == "Identity") {
-    require(input(0).defined() && proto.output_size() == 1, Code::file, "has {} inputs and {} outputs; it takes one and gives one",
-            proto.input_size(), proto.output_size());
+    require(input(0).defined() && proto.output_size() == 1, Code::file,
+            "has {} inputs and {} outputs; it takes one and gives one", proto.input_size(), proto.output_size());
     return define(scope, proto.output(0), input(0).id, label);
   }
   if (!standard || (op != "If" && op != "Loop" && op != "Scan"))
@@ -132,8 +139,10 @@ void OnnxImporter::control(OnnxScope& scope, const onnx::NodeProto& proto, const
     const int states = std::max(proto.input_size() - 2, 0);
     results = static_cast<int>(bodies[0].graph->outputs.size()) - 1;
     const auto formal = static_cast<int>(bodies[0].graph->inputs.size() - bodies[0].captures.size());
-    require(formal == states + 2, Code::file, "its body has {} inputs; with {} states it needs {}", formal, states, states + 2);
-    require(results >= states, Code::file, "its body has {} outputs; with {} states it needs {} at least", results + 1, states, states + 1);
+    require(formal == states + 2, Code::file, "its body has {} inputs; with {} states it needs {}", formal, states,
+            states + 2);
+    require(results >= states, Code::file, "its body has {} outputs; with {} states it needs {} at least", results + 1,
+            states, states + 1);
     const TensorRefs state = inputs(2, proto.input_size());
     args = {input(0), input(1), state, refs(join_captures(*scope.graph, bodies))};
   } else {
@@ -141,21 +150,26 @@ void OnnxImporter::control(OnnxScope& scope, const onnx::NodeProto& proto, const
     if (opset < 9) throw OnnxUnsupported{fmt::format("opset {}", opset)};
     bodies = {body(scope, attributes, "body", label)};
     const int64_t scans = integer(attributes, "num_scan_inputs", {});
-    require(scans > 0 && scans <= proto.input_size(), Code::file, "num_scan_inputs is {}, the node has {} inputs", scans, proto.input_size());
+    require(scans > 0 && scans <= proto.input_size(), Code::file, "num_scan_inputs is {}, the node has {} inputs",
+            scans, proto.input_size());
     const int states = proto.input_size() - static_cast<int>(scans);
     results = static_cast<int>(bodies[0].graph->outputs.size());
     const auto formal = static_cast<int>(bodies[0].graph->inputs.size() - bodies[0].captures.size());
-    require(formal == proto.input_size(), Code::file, "its body has {} inputs, the node {}", formal, proto.input_size());
+    require(formal == proto.input_size(), Code::file, "its body has {} inputs, the node {}", formal,
+            proto.input_size());
     require(results >= states, Code::file, "its body has {} outputs, fewer than its {} states", results, states);
     const TensorRefs state = inputs(0, states), scanned = inputs(states, proto.input_size());
     args = {state, scanned, refs(join_captures(*scope.graph, bodies))};
-    for (const auto& [param, attribute] : {std::pair("input_axes", "scan_input_axes"), std::pair("input_directions", "scan_input_directions"),
-                                           std::pair("output_axes", "scan_output_axes"), std::pair("output_directions", "scan_output_directions")})
+    for (const auto& [param, attribute] :
+         {std::pair("input_axes", "scan_input_axes"), std::pair("input_directions", "scan_input_directions"),
+          std::pair("output_axes", "scan_output_axes"), std::pair("output_directions", "scan_output_directions")})
       keywords.emplace_back(param, integers(attributes, attribute));
   }
-  require(results >= proto.output_size(), Code::file, "has {} outputs, its body gives {}", proto.output_size(), results);
+  require(results >= proto.output_size(), Code::file, "has {} outputs, its body gives {}", proto.output_size(),
+          results);
   const char* name = op == "If" ? "custom::if" : op == "Loop" ? "custom::loop" : "custom::scan";
-  const std::vector<int> ids = scope.graph->add_node(require_op(name), std::move(args), std::move(keywords), results, label);
+  const std::vector<int> ids =
+      scope.graph->add_node(require_op(name), std::move(args), std::move(keywords), results, label);
   Node& node = scope.graph->nodes.back();
   const size_t skipped = op == "Loop" ? 1 : 0;  // the condition that the body gives is no result
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -169,13 +183,13 @@ void OnnxImporter::control(OnnxScope& scope, const onnx::NodeProto& proto, const
 
 void OnnxImporter::call(OnnxScope& scope, const onnx::NodeProto& proto, const onnx::FunctionProto& function,
                         const OnnxAttributes& attributes, const std::string& label) {
-  require(std::find(calling_.begin(), calling_.end(), &function) == calling_.end(), Code::file, "function {} calls itself",
-          quote(function.name()));
+  require(std::find(calling_.begin(), calling_.end(), &function) == calling_.end(), Code::file,
+          "function {} calls itself", quote(function.name()));
   require(calling_.size() < kMaxCalls, Code::file, "functions are nested more than {} deep", kMaxCalls);
-  require(proto.input_size() <= function.input_size(), Code::file, "has {} inputs, function {} takes {}", proto.input_size(),
-          quote(function.name()), function.input_size());
-  require(proto.output_size() <= function.output_size(), Code::file, "has {} outputs, function {} gives {}", proto.output_size(),
-          quote(function.name()), function.output_size());
+  require(proto.input_size() <= function.input_size(), Code::file, "has {} inputs, function {} takes {}",
+          proto.input_size(), quote(function.name()), function.input_size());
+  require(proto.output_size() <= function.output_size(), Code::file, "has {} outputs, function {} gives {}",
+          proto.output_size(), quote(function.name()), function.output_size());
 
   OnnxAttributes arguments = attributes;
   for (const auto& fallback : function.attribute_proto()) arguments.emplace(fallback.name(), &fallback);
@@ -203,8 +217,8 @@ void OnnxImporter::call(OnnxScope& scope, const onnx::NodeProto& proto, const on
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     const auto made = inner.names.find(function.output(i));
-    require(made != inner.names.end() && made->second >= 0, Code::file, "output {} of function {} is defined by nothing",
-            quote(function.output(i)), quote(function.name()));
+    require(made != inner.names.end() && made->second >= 0, Code::file,
+            "output {} of function {} is defined by nothing", quote(function.output(i)), quote(function.name()));
     bind_onnx_output(*this, scope, proto, i, made->second);
   }
 }

@@ -16,7 +16,7 @@
 
 namespace nbx {
 
-using OnnxOpsets = std::map<std::string, int>;                             // domain → version; "ai.onnx" is ""
+using OnnxOpsets = std::map<std::string, int>;                              // domain → version; "ai.onnx" is ""
 using OnnxAttributes = std::map<std::string, const onnx::AttributeProto*>;  // by name
 
 // Names of a graph's tensors that come from the file; the others are made up.
@@ -29,11 +29,11 @@ struct OnnxNames {
 // caller's graph and sees nothing of the caller.
 struct OnnxScope {
   Graph* graph = nullptr;
-  std::shared_ptr<OnnxNames> taken;         // of the graph
-  OnnxScope* outer = nullptr;               // what a body captures from
+  std::shared_ptr<OnnxNames> taken;  // of the graph
+  OnnxScope* outer = nullptr;        // what a body captures from
   const OnnxOpsets* opsets = nullptr;
-  const OnnxAttributes* arguments = nullptr;  // of the function call: what ref_attr_name refers to
-  std::string prefix;                       // of node names: the call, the body; of a function's tensors, too
+  const OnnxAttributes* arguments = nullptr;   // of the function call: what ref_attr_name refers to
+  std::string prefix;                          // of node names: the call, the body; of a function's tensors, too
   std::unordered_map<std::string, int> names;  // ONNX name → graph tensor
   std::vector<std::pair<int, int>> captures;   // tensor of outer->graph, input of this graph
 
@@ -86,7 +86,8 @@ class OnnxImporter {
   void placeholders(OnnxScope& scope, const onnx::NodeProto& proto, const std::string& label);
 
   // onnx_control.cpp
-  void control(OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes, int opset, const std::string& label);
+  void control(OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes, int opset,
+               const std::string& label);
   struct Body {
     std::shared_ptr<Graph> graph;
     std::vector<std::pair<int, int>> captures;
@@ -94,8 +95,8 @@ class OnnxImporter {
   Body body(OnnxScope& scope, const OnnxAttributes& attributes, const char* attribute, const std::string& label);
   // Gives all bodies the same further inputs; returns the tensors of the scope's graph that they are.
   static std::vector<int> join_captures(const Graph& outer, std::vector<Body>& bodies);
-  void call(OnnxScope& scope, const onnx::NodeProto& proto, const onnx::FunctionProto& function, const OnnxAttributes& attributes,
-            const std::string& label);
+  void call(OnnxScope& scope, const onnx::NodeProto& proto, const onnx::FunctionProto& function,
+            const OnnxAttributes& attributes, const std::string& label);
 
   OnnxFile& file_;
   OnnxOpsets opsets_;
@@ -104,9 +105,9 @@ class OnnxImporter {
   std::map<std::pair<const Graph*, int>, Tensor> folded_;
   std::map<const void*, Tensor> shared_;  // constants of functions: read once, however often they are called
   std::map<std::string, std::vector<std::string>> unsupported_;  // what → nodes
-  int64_t draws_ = 0;    // random nodes so far
-  int64_t count_ = 0;    // nodes so far, inlined ones included
-  int64_t inlined_ = 0;  // bytes of the inlined ones
+  int64_t draws_ = 0;                                            // random nodes so far
+  int64_t count_ = 0;                                            // nodes so far, inlined ones included
+  int64_t inlined_ = 0;                                          // bytes of the inlined ones
 };
 
 // The attributes of a node, ref_attr_name resolved. Error (file) for one given twice.
@@ -117,8 +118,8 @@ std::string onnx_domain(const std::string& domain);  // "ai.onnx" → ""
 // Names that nodes read and that neither they, inputs nor initialisers define, bodies included.
 void onnx_free_names(const onnx::NodeProto& node, std::vector<std::string>& out);
 // Emits the ops of a node whose import is `import`.
-void import_onnx_node(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes,
-                      const OnnxImport& import, int opset, const std::string& label);
+void import_onnx_node(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto,
+                      const OnnxAttributes& attributes, const OnnxImport& import, int opset, const std::string& label);
 // Records a result under its ONNX name, which it takes on when its own is made up.
 void bind_onnx_output(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto, int index, int tensor);
 // The dtype of result `index` by the operator's own type rule, where that follows from the operands.

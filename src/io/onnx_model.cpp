@@ -21,8 +21,9 @@ template <class Proto>
 Proto parse(const FileBytes& file, bool tensor_only) {
   const std::string skeleton = onnx_skeleton(file->bytes(), file->path(), tensor_only);
   Proto proto;
-  require(skeleton.size() < (size_t{1} << 31) && proto.ParseFromArray(skeleton.data(), static_cast<int>(skeleton.size())),
-          Code::file, "{}: protobuf refuses the content; this is no ONNX file, or it is damaged", file->path());
+  require(
+      skeleton.size() < (size_t{1} << 31) && proto.ParseFromArray(skeleton.data(), static_cast<int>(skeleton.size())),
+      Code::file, "{}: protobuf refuses the content; this is no ONNX file, or it is damaged", file->path());
   return proto;
 }
 
@@ -49,8 +50,8 @@ Tensor from_file(const FileBytes& file, int64_t offset, const Shape& shape, DTyp
 template <class Out, class Field>
 Tensor from_numbers(const Field& numbers, const Shape& shape, DType dtype, int64_t count, const std::string& where,
                     const char* field) {
-  require(numbers.size() == count, Code::file, "{}: {} has {} elements, shape {} needs {}", where, field, numbers.size(),
-          to_string(shape), count);
+  require(numbers.size() == count, Code::file, "{}: {} has {} elements, shape {} needs {}", where, field,
+          numbers.size(), to_string(shape), count);
   Tensor tensor = Tensor::empty(shape, dtype);
   auto* out = static_cast<Out*>(tensor.raw_mutable());
   for (int i = 0; i < numbers.size(); ++i) {
@@ -63,37 +64,54 @@ Tensor from_numbers(const Field& numbers, const Shape& shape, DType dtype, int64
   return tensor;
 }
 
-// Elements in the field that ONNX prescribes for the dtype. Empty fields with elements expected are refused by the counts.
+// Elements in the field that ONNX prescribes for the dtype. Empty fields with elements expected are refused by the
+// counts.
 Tensor typed(const TensorProto& t, const Shape& shape, DType dtype, int64_t numel, const std::string& where) {
-  const auto ints32 = [&](auto out) { return from_numbers<decltype(out)>(t.int32_data(), shape, dtype, numel, where, "int32_data"); };
+  const auto ints32 = [&](auto out) {
+    return from_numbers<decltype(out)>(t.int32_data(), shape, dtype, numel, where, "int32_data");
+  };
   const auto unsigned64 = [&](auto out) {
     return from_numbers<decltype(out)>(t.uint64_data(), shape, dtype, numel, where, "uint64_data");
   };
   switch (dtype) {
-    case DType::float32: return from_numbers<float>(t.float_data(), shape, dtype, numel, where, "float_data");
-    case DType::float64: return from_numbers<double>(t.double_data(), shape, dtype, numel, where, "double_data");
-    case DType::int64: return from_numbers<int64_t>(t.int64_data(), shape, dtype, numel, where, "int64_data");
-    case DType::int32: return ints32(int32_t{});
-    case DType::int16: return ints32(int16_t{});
-    case DType::int8: return ints32(int8_t{});
+    case DType::float32:
+      return from_numbers<float>(t.float_data(), shape, dtype, numel, where, "float_data");
+    case DType::float64:
+      return from_numbers<double>(t.double_data(), shape, dtype, numel, where, "double_data");
+    case DType::int64:
+      return from_numbers<int64_t>(t.int64_data(), shape, dtype, numel, where, "int64_data");
+    case DType::int32:
+      return ints32(int32_t{});
+    case DType::int16:
+      return ints32(int16_t{});
+    case DType::int8:
+      return ints32(int8_t{});
     case DType::uint16:
     case DType::float16:
-    case DType::bfloat16: return ints32(uint16_t{});
+    case DType::bfloat16:
+      return ints32(uint16_t{});
     case DType::uint8:
     case DType::float8_e4m3fn:
-    case DType::float8_e5m2: return ints32(uint8_t{});
-    case DType::bool_: return ints32(bool{});
-    case DType::uint32: return unsigned64(uint32_t{});
-    case DType::uint64: return unsigned64(uint64_t{});
+    case DType::float8_e5m2:
+      return ints32(uint8_t{});
+    case DType::bool_:
+      return ints32(bool{});
+    case DType::uint32:
+      return unsigned64(uint32_t{});
+    case DType::uint64:
+      return unsigned64(uint64_t{});
     case DType::complex64: {
-      const Tensor parts = from_numbers<float>(t.float_data(), Shape{2 * numel}, DType::float32, 2 * numel, where, "float_data");
+      const Tensor parts =
+          from_numbers<float>(t.float_data(), Shape{2 * numel}, DType::float32, 2 * numel, where, "float_data");
       return Tensor::borrow(const_cast<void*>(parts.raw()), shape, dtype, parts.storage());
     }
     case DType::complex128: {
-      const Tensor parts = from_numbers<double>(t.double_data(), Shape{2 * numel}, DType::float64, 2 * numel, where, "double_data");
+      const Tensor parts =
+          from_numbers<double>(t.double_data(), Shape{2 * numel}, DType::float64, 2 * numel, where, "double_data");
       return Tensor::borrow(const_cast<void*>(parts.raw()), shape, dtype, parts.storage());
     }
-    default: break;
+    default:
+      break;
   }
   fail(Code::file, "{}: no field holds elements of {}", where, name(dtype));
 }
@@ -101,20 +119,22 @@ Tensor typed(const TensorProto& t, const Shape& shape, DType dtype, int64_t nume
 int64_t parse_count(const std::string& text, const std::string& where, const char* field) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size() && value >= 0, Code::file, "{}: {} is {}, not a number >= 0",
-          where, field, quote(text));
+  require(error == std::errc() && end == text.data() + text.size() && value >= 0, Code::file,
+          "{}: {} is {}, not a number >= 0", where, field, quote(text));
   return value;
 }
 
 const FileBytes& external_file(OnnxFile& onnx, const std::string& location, const std::string& where) {
   const auto known = onnx.external.find(location);
   if (known != onnx.external.end()) return known->second;
-  require(!onnx.directory.empty(), Code::file, "{}: its data is in the external file {}; a model in memory has no folder to look in",
-          where, quote(location));
+  require(!onnx.directory.empty(), Code::file,
+          "{}: its data is in the external file {}; a model in memory has no folder to look in", where,
+          quote(location));
   const fs::path relative(location);
   const bool climbs = std::any_of(relative.begin(), relative.end(), [](const fs::path& part) { return part == ".."; });
-  require(!location.empty() && location.find('\0') == std::string::npos && !relative.is_absolute() && !climbs, Code::file,
-          "{}: external location {} is refused; it must name a file in the model's folder", where, quote(location));
+  require(!location.empty() && location.find('\0') == std::string::npos && !relative.is_absolute() && !climbs,
+          Code::file, "{}: external location {} is refused; it must name a file in the model's folder", where,
+          quote(location));
   const fs::path whole = fs::path(onnx.directory) / relative;
   std::error_code error;
   // A link could still lead out of the folder.
@@ -122,11 +142,13 @@ const FileBytes& external_file(OnnxFile& onnx, const std::string& location, cons
   const fs::path target = error ? fs::path() : fs::canonical(whole, error);
   require(!error, Code::file, "{}: external file {} cannot be opened: {}", where, quote(location), error.message());
   const auto [folder_end, target_at] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
-  require(folder_end == folder.end(), Code::file, "{}: external location {} leads out of the model's folder", where, quote(location));
+  require(folder_end == folder.end(), Code::file, "{}: external location {} leads out of the model's folder", where,
+          quote(location));
   return onnx.external.emplace(location, MappedFile::open(target.string())).first->second;
 }
 
-Tensor external(OnnxFile& onnx, const TensorProto& t, const Shape& shape, DType dtype, int64_t bytes, const std::string& where) {
+Tensor external(OnnxFile& onnx, const TensorProto& t, const Shape& shape, DType dtype, int64_t bytes,
+                const std::string& where) {
   std::string location;
   int64_t offset = 0, length = -1;
   for (const auto& entry : t.external_data()) {
@@ -134,11 +156,12 @@ Tensor external(OnnxFile& onnx, const TensorProto& t, const Shape& shape, DType 
     if (entry.key() == "offset") offset = parse_count(entry.value(), where, "external offset");
     if (entry.key() == "length") length = parse_count(entry.value(), where, "external length");
   }
-  require(length < 0 || length == bytes, Code::file, "{}: external length is {}, shape {} of {} needs {}", where, length,
-          to_string(shape), name(dtype), bytes);
+  require(length < 0 || length == bytes, Code::file, "{}: external length is {}, shape {} of {} needs {}", where,
+          length, to_string(shape), name(dtype), bytes);
   const FileBytes& file = external_file(onnx, location, where);
   require(offset <= file->size() && bytes <= file->size() - offset, Code::file,
-          "{}: needs bytes {} to {} + {} of {}, which has {}", where, offset, offset, bytes, quote(location), file->size());
+          "{}: needs bytes {} to {} + {} of {}, which has {}", where, offset, offset, bytes, quote(location),
+          file->size());
   return from_file(file, offset, shape, dtype, bytes);
 }
 
@@ -156,29 +179,48 @@ OnnxFile parse_onnx(FileBytes file, std::string directory) {
 
 std::optional<DType> dtype_of_onnx(int data_type) {
   switch (data_type) {
-    case TensorProto::FLOAT: return DType::float32;
-    case TensorProto::UINT8: return DType::uint8;
-    case TensorProto::INT8: return DType::int8;
-    case TensorProto::UINT16: return DType::uint16;
-    case TensorProto::INT16: return DType::int16;
-    case TensorProto::INT32: return DType::int32;
-    case TensorProto::INT64: return DType::int64;
-    case TensorProto::BOOL: return DType::bool_;
-    case TensorProto::FLOAT16: return DType::float16;
-    case TensorProto::DOUBLE: return DType::float64;
-    case TensorProto::UINT32: return DType::uint32;
-    case TensorProto::UINT64: return DType::uint64;
-    case TensorProto::COMPLEX64: return DType::complex64;
-    case TensorProto::COMPLEX128: return DType::complex128;
-    case TensorProto::BFLOAT16: return DType::bfloat16;
-    case TensorProto::FLOAT8E4M3FN: return DType::float8_e4m3fn;
-    case TensorProto::FLOAT8E5M2: return DType::float8_e5m2;
-    default: return {};
+    case TensorProto::FLOAT:
+      return DType::float32;
+    case TensorProto::UINT8:
+      return DType::uint8;
+    case TensorProto::INT8:
+      return DType::int8;
+    case TensorProto::UINT16:
+      return DType::uint16;
+    case TensorProto::INT16:
+      return DType::int16;
+    case TensorProto::INT32:
+      return DType::int32;
+    case TensorProto::INT64:
+      return DType::int64;
+    case TensorProto::BOOL:
+      return DType::bool_;
+    case TensorProto::FLOAT16:
+      return DType::float16;
+    case TensorProto::DOUBLE:
+      return DType::float64;
+    case TensorProto::UINT32:
+      return DType::uint32;
+    case TensorProto::UINT64:
+      return DType::uint64;
+    case TensorProto::COMPLEX64:
+      return DType::complex64;
+    case TensorProto::COMPLEX128:
+      return DType::complex128;
+    case TensorProto::BFLOAT16:
+      return DType::bfloat16;
+    case TensorProto::FLOAT8E4M3FN:
+      return DType::float8_e4m3fn;
+    case TensorProto::FLOAT8E5M2:
+      return DType::float8_e5m2;
+    default:
+      return {};
   }
 }
 
 std::string onnx_dtype_name(int data_type) {
-  if (TensorProto::DataType_IsValid(data_type)) return TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type));
+  if (TensorProto::DataType_IsValid(data_type))
+    return TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type));
   return fmt::format("data_type {}", data_type);
 }
 
@@ -186,7 +228,8 @@ Tensor read_tensor(OnnxFile& onnx, const TensorProto& t, const std::string& what
   const std::string where = fmt::format("{}: {}", onnx.name(), what);
   const std::optional<DType> dtype = dtype_of_onnx(t.data_type());
   require(dtype.has_value(), Code::unsupported, "{}: dtype {}", where, onnx_dtype_name(t.data_type()));
-  require(t.dims_size() <= kMaxRank, Code::file, "{}: {} dims; at most {} are supported", where, t.dims_size(), kMaxRank);
+  require(t.dims_size() <= kMaxRank, Code::file, "{}: {} dims; at most {} are supported", where, t.dims_size(),
+          kMaxRank);
   const Shape shape(t.dims().begin(), t.dims().end());
   const int64_t bytes = claimed_bytes(where, shape, *dtype);
   if (t.data_location() == TensorProto::EXTERNAL) return external(onnx, t, shape, *dtype, bytes, where);
@@ -201,8 +244,9 @@ Tensor read_tensor(OnnxFile& onnx, const TensorProto& t, const std::string& what
               (payload.typed == TensorProto::kDoubleDataFieldNumber && doubles),
           Code::file, "{}: elements of {} are in {}", where, name(*dtype),
           payload.typed == TensorProto::kFloatDataFieldNumber ? "float_data" : "double_data");
-  require(static_cast<int64_t>(payload.length) == bytes, Code::file, "{}: has {} bytes of data, shape {} of {} needs {}", where,
-          payload.length, to_string(shape), name(*dtype), bytes);
+  require(static_cast<int64_t>(payload.length) == bytes, Code::file,
+          "{}: has {} bytes of data, shape {} of {} needs {}", where, payload.length, to_string(shape), name(*dtype),
+          bytes);
   return from_file(onnx.file, static_cast<int64_t>(payload.offset), shape, *dtype, bytes);
 }
 

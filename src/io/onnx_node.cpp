@@ -29,8 +29,8 @@ AttributeProto::AttributeType type_of(const AttributeProto& a) {
 
 class NodeImport final : public Importing {
  public:
-  NodeImport(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes, int opset,
-             const std::string& label)
+  NodeImport(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes,
+             int opset, const std::string& label)
       : importer_(importer), scope_(scope), proto_(proto), attributes_(attributes), opset_(opset), label_(label) {
     for (const std::string& name : proto.input()) {
       inputs_.push_back(TensorRef{name.empty() ? -1 : importer.resolve(scope, name)});
@@ -103,7 +103,8 @@ class NodeImport final : public Importing {
   }
   TensorRef constant_tensor(const Tensor& value) override { return TensorRef{scope_.graph->add_constant(value)}; }
   void output(int i, TensorRef tensor) override {
-    require(tensor.defined(), Code::internal, "nbx defect: the import of {} gives no tensor for output {}", op_type(), i);
+    require(tensor.defined(), Code::internal, "nbx defect: the import of {} gives no tensor for output {}", op_type(),
+            i);
     if (!wants_output(i)) return;
     std::optional<DType>& dtype = scope_.tensor(tensor.id).type.dtype;
     if (!dtype) dtype = onnx_result_dtype(proto_, attributes_, dtypes_, i);
@@ -138,8 +139,9 @@ class NodeImport final : public Importing {
       return nullptr;
     }
     const AttributeProto::AttributeType given = type_of(*found->second);
-    require(given == type || (given == AttributeProto::UNDEFINED && optional), Code::file, "attribute '{}' is of type {}, not {}", name,
-            AttributeProto::AttributeType_Name(given), AttributeProto::AttributeType_Name(type));
+    require(given == type || (given == AttributeProto::UNDEFINED && optional), Code::file,
+            "attribute '{}' is of type {}, not {}", name, AttributeProto::AttributeType_Name(given),
+            AttributeProto::AttributeType_Name(type));
     return given == type ? found->second : nullptr;
   }
 
@@ -194,14 +196,14 @@ OnnxAttributes onnx_attributes(const OnnxScope& scope, const onnx::NodeProto& pr
   for (const AttributeProto& attribute : proto.attribute()) {
     const AttributeProto* value = &attribute;
     if (!attribute.ref_attr_name().empty()) {
-      require(scope.arguments, Code::file, "{}: attribute {} refers to attribute {} of a function, but is in none", where,
-              quote(attribute.name()), quote(attribute.ref_attr_name()));
+      require(scope.arguments, Code::file, "{}: attribute {} refers to attribute {} of a function, but is in none",
+              where, quote(attribute.name()), quote(attribute.ref_attr_name()));
       const auto argument = scope.arguments->find(attribute.ref_attr_name());
       if (argument == scope.arguments->end()) continue;  // not given by the call: absent here, too
       value = argument->second;
     }
-    require(!attribute.name().empty() && out.emplace(attribute.name(), value).second, Code::file, "{}: attribute {} is given twice or has no name",
-            where, quote(attribute.name()));
+    require(!attribute.name().empty() && out.emplace(attribute.name(), value).second, Code::file,
+            "{}: attribute {} is given twice or has no name", where, quote(attribute.name()));
   }
   return out;
 }
@@ -221,12 +223,13 @@ void bind_onnx_output(OnnxImporter& importer, OnnxScope& scope, const onnx::Node
   scope.taken->named.insert(tensor);
 }
 
-void import_onnx_node(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto, const OnnxAttributes& attributes,
-                      const OnnxImport& import, int opset, const std::string& label) {
+void import_onnx_node(OnnxImporter& importer, OnnxScope& scope, const onnx::NodeProto& proto,
+                      const OnnxAttributes& attributes, const OnnxImport& import, int opset, const std::string& label) {
   NodeImport node(importer, scope, proto, attributes, opset, label);
   import.import(node);
   for (int i = 0; i < proto.output_size(); ++i)
-    require(proto.output(i).empty() || scope.names.count(proto.output(i)), Code::unsupported, "output {} ({})", i, quote(proto.output(i)));
+    require(proto.output(i).empty() || scope.names.count(proto.output(i)), Code::unsupported, "output {} ({})", i,
+            quote(proto.output(i)));
   node.check_attributes();
   node.note_constant();
 }
@@ -244,13 +247,16 @@ std::optional<DType> onnx_result_dtype(const onnx::NodeProto& proto, const OnnxA
   };
   if (!onnx_domain(proto.domain()).empty()) return {};
   if (one_of({"Shape", "Size", "NonZero", "ArgMax", "ArgMin"})) return DType::int64;
-  if (one_of({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"})) return DType::bool_;
+  if (one_of(
+          {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"}))
+    return DType::bool_;
   if (one_of({"Cast"})) return of_attribute("to", {});
   if (one_of({"CastLike", "Where"})) return of_input(1);
   if (one_of({"OneHot"})) return of_input(2);
   if (one_of({"ConvInteger", "MatMulInteger"})) return DType::int32;
   if (one_of({"RandomNormal", "RandomUniform"})) return of_attribute("dtype", DType::float32);
-  if (one_of({"RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"})) return of_attribute("dtype", of_input(0));
+  if (one_of({"RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"}))
+    return of_attribute("dtype", of_input(0));
   if (one_of({"ConstantOfShape"})) {
     const auto value = attributes.find("value");
     return value == attributes.end() ? DType::float32 : dtype_of_onnx(value->second->t().data_type());
@@ -261,7 +267,8 @@ std::optional<DType> onnx_result_dtype(const onnx::NodeProto& proto, const OnnxA
   if (one_of({"QuantizeLinear"})) return inputs.size() > 2 ? of_input(2) : DType::uint8;
   if (one_of({"DynamicQuantizeLinear"})) return index == 1 ? DType::float32 : DType::uint8;
   if (one_of({"QLinearMatMul", "QLinearConv"})) return of_input(7);
-  if (one_of({"Multinomial", "BlackmanWindow", "HannWindow", "HammingWindow", "MelWeightMatrix", "StringNormalizer"})) return {};
+  if (one_of({"Multinomial", "BlackmanWindow", "HannWindow", "HammingWindow", "MelWeightMatrix", "StringNormalizer"}))
+    return {};
   // Most operators keep the dtype of their first operand.
   return of_input(0);
 }

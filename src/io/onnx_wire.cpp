@@ -13,7 +13,20 @@ namespace nbx {
 namespace {
 
 enum class Kind : uint8_t {
-  model, graph, node, attribute, tensor, sparse, value_info, type, tensor_type, shape, dim, function, pair, opset,
+  model,
+  graph,
+  node,
+  attribute,
+  tensor,
+  sparse,
+  value_info,
+  type,
+  tensor_type,
+  shape,
+  dim,
+  function,
+  pair,
+  opset,
   keep,    // copied as it is: numbers, strings
   opaque,  // a message copied as it is; short ones only
 };
@@ -143,28 +156,43 @@ constexpr Rules rules(const Rule (&list)[n], int64_t bytes) {
 
 Rules rules_of(Kind kind) {
   switch (kind) {
-    case Kind::model: return rules(kModel, sizeof(onnx::ModelProto));
-    case Kind::graph: return rules(kGraph, sizeof(onnx::GraphProto) + 300);  // a Graph and a name table follow from it
-    case Kind::node: return rules(kNode, sizeof(onnx::NodeProto) + 300);     // and a Node
-    case Kind::attribute: return rules(kAttribute, sizeof(onnx::AttributeProto) + 40);
-    case Kind::tensor: return rules(kTensor, sizeof(onnx::TensorProto) + 300);  // and a GraphTensor with its storage
-    case Kind::sparse: return rules(kSparse, sizeof(onnx::SparseTensorProto) + 40);
-    case Kind::value_info: return rules(kValueInfo, sizeof(onnx::ValueInfoProto) + 200);
-    case Kind::type: return rules(kType, sizeof(onnx::TypeProto));
-    case Kind::tensor_type: return rules(kTensorType, sizeof(onnx::TypeProto_Tensor));
-    case Kind::shape: return rules(kShape, sizeof(onnx::TensorShapeProto));
-    case Kind::dim: return rules(kDim, sizeof(onnx::TensorShapeProto_Dimension) + 48);
-    case Kind::function: return rules(kFunction, sizeof(onnx::FunctionProto) + 100);
-    case Kind::pair: return rules(kPair, sizeof(onnx::StringStringEntryProto) + 40);
-    case Kind::opset: return rules(kOpset, sizeof(onnx::OperatorSetIdProto));
+    case Kind::model:
+      return rules(kModel, sizeof(onnx::ModelProto));
+    case Kind::graph:
+      return rules(kGraph, sizeof(onnx::GraphProto) + 300);  // a Graph and a name table follow from it
+    case Kind::node:
+      return rules(kNode, sizeof(onnx::NodeProto) + 300);  // and a Node
+    case Kind::attribute:
+      return rules(kAttribute, sizeof(onnx::AttributeProto) + 40);
+    case Kind::tensor:
+      return rules(kTensor, sizeof(onnx::TensorProto) + 300);  // and a GraphTensor with its storage
+    case Kind::sparse:
+      return rules(kSparse, sizeof(onnx::SparseTensorProto) + 40);
+    case Kind::value_info:
+      return rules(kValueInfo, sizeof(onnx::ValueInfoProto) + 200);
+    case Kind::type:
+      return rules(kType, sizeof(onnx::TypeProto));
+    case Kind::tensor_type:
+      return rules(kTensorType, sizeof(onnx::TypeProto_Tensor));
+    case Kind::shape:
+      return rules(kShape, sizeof(onnx::TensorShapeProto));
+    case Kind::dim:
+      return rules(kDim, sizeof(onnx::TensorShapeProto_Dimension) + 48);
+    case Kind::function:
+      return rules(kFunction, sizeof(onnx::FunctionProto) + 100);
+    case Kind::pair:
+      return rules(kPair, sizeof(onnx::StringStringEntryProto) + 40);
+    case Kind::opset:
+      return rules(kOpset, sizeof(onnx::OperatorSetIdProto));
     case Kind::keep:
-    case Kind::opaque: break;
+    case Kind::opaque:
+      break;
   }
   return {nullptr, 0, 0};
 }
 
-constexpr int kMaxDepth = 64;                       // messages inside messages; a body of If is 3 levels
-constexpr int64_t kMaxCost = int64_t{120} << 20;    // of the parsed form without weights: about 100,000 nodes
+constexpr int kMaxDepth = 64;                     // messages inside messages; a body of If is 3 levels
+constexpr int64_t kMaxCost = int64_t{120} << 20;  // of the parsed form without weights: about 100,000 nodes
 constexpr int64_t kMaxOpaque = 4096;
 
 // Number of bytes of the varint at the start, 0 when there is none.
@@ -254,24 +282,26 @@ class Walk {
     uint64_t length = 0;
     if (field.wire == 0) {
       length = read_varint(bytes_.data() + at, end - at, length);
-      require(length > 0, Code::file, "{}: {}: field {} has no number at byte {}; the file is cut off or damaged", name_, path(),
-              field.number, at);
+      require(length > 0, Code::file, "{}: {}: field {} has no number at byte {}; the file is cut off or damaged",
+              name_, path(), field.number, at);
       length = read_varint(bytes_.data() + at, end - at, tag);
     } else if (field.wire == 1) {
       length = 8;
     } else if (field.wire == 5) {
       length = 4;
     } else {
-      require(field.wire == 2, Code::file, "{}: {}: field {} has wire type {} at byte {}; this is no ONNX file, or it is damaged",
-              name_, path(), field.number, field.wire, at);
+      require(field.wire == 2, Code::file,
+              "{}: {}: field {} has wire type {} at byte {}; this is no ONNX file, or it is damaged", name_, path(),
+              field.number, field.wire, at);
       const size_t used = read_varint(bytes_.data() + at, end - at, length);
-      require(used > 0, Code::file, "{}: {}: field {} has no length at byte {}; the file is cut off or damaged", name_, path(),
-              field.number, at);
+      require(used > 0, Code::file, "{}: {}: field {} has no length at byte {}; the file is cut off or damaged", name_,
+              path(), field.number, at);
       at += used;
       field.payload = at;
     }
-    require(length <= end - at, Code::file, "{}: {}: field {} at byte {} claims {} bytes, {} are left; the file is cut off or damaged",
-            name_, path(), field.number, field.begin, length, end - at);
+    require(length <= end - at, Code::file,
+            "{}: {}: field {} at byte {} claims {} bytes, {} are left; the file is cut off or damaged", name_, path(),
+            field.number, field.begin, length, end - at);
     at += static_cast<size_t>(length);
     field.end = at;
     return field;
@@ -287,11 +317,12 @@ class Walk {
       spend(field.wire == 2 ? 40 + 8 * static_cast<int64_t>(field.end - field.payload) : 8);
       return append(field, out);
     }
-    require(field.wire == 2, Code::file, "{}: {}: is no message (wire type {}) at byte {}; the file is damaged", name_, path(),
-            field.wire, field.begin);
+    require(field.wire == 2, Code::file, "{}: {}: is no message (wire type {}) at byte {}; the file is damaged", name_,
+            path(), field.wire, field.begin);
     if (kind == Kind::opaque) {
       const auto length = static_cast<int64_t>(field.end - field.payload);
-      require(length <= kMaxOpaque, Code::file, "{}: {}: a type of {} bytes; at most {} are read", name_, path(), length, kMaxOpaque);
+      require(length <= kMaxOpaque, Code::file, "{}: {}: a type of {} bytes; at most {} are read", name_, path(),
+              length, kMaxOpaque);
       spend(64 * length);
       return append(field, out);
     }
@@ -312,17 +343,20 @@ class Walk {
       payload = {field.payload, field.end - field.payload, raw ? 0 : static_cast<uint64_t>(field.number)};
       ++chunks;
     }
-    require(chunks <= 1, Code::file, "{}: {}: has {} fields with data (raw_data, float_data, double_data); one is allowed", name_,
-            path(), chunks);
+    require(chunks <= 1, Code::file,
+            "{}: {}: has {} fields with data (raw_data, float_data, double_data); one is allowed", name_, path(),
+            chunks);
     int pairs = 0;
     for (size_t at = begin; at < end;) {
       const Field field = next(at, end);
       const int r = find(known, field.number);
       if (r < 0 || is_bytes(field)) continue;
       path_.push_back({known.begin[r].name, pairs++});
-      if (field.number == onnx::TensorProto::kInt32DataFieldNumber || field.number == onnx::TensorProto::kInt64DataFieldNumber ||
+      if (field.number == onnx::TensorProto::kInt32DataFieldNumber ||
+          field.number == onnx::TensorProto::kInt64DataFieldNumber ||
           field.number == onnx::TensorProto::kUint64DataFieldNumber) {
-        append(field, out);  // weights of integers: their size is checked against the shape, not against the graph's limit
+        append(field,
+               out);  // weights of integers: their size is checked against the shape, not against the graph's limit
       } else {
         copy(known.begin[r].kind, field, out);
       }

@@ -71,8 +71,8 @@ sf_count_t text_write(const void* from, sf_count_t bytes, void* user) {
 }
 
 // Of the two dozen formats that libsndfile knows, those with a use here; its readers of the others leak and overflow on
-// damaged files more often (its Ogg reader was seen to leak under the fuzzer). No RF64: it is for sounds above every limit here,
-// and its sizes would need checks of their own.
+// damaged files more often (its Ogg reader was seen to leak under the fuzzer). No RF64: it is for sounds above every
+// limit here, and its sizes would need checks of their own.
 bool is_known(const FileBytes& file) {
   if (file->size() < 12) return false;
   const std::string_view head(reinterpret_cast<const char*>(file->data()), 12);

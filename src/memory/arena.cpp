@@ -34,7 +34,8 @@ void Arena::ensure(int64_t bytes) {
       reserved_ = size;
       break;
     }
-    require(base_ != nullptr, Code::budget, "cannot reserve address space for {} bytes: {}", bytes, std::strerror(errno));
+    require(base_ != nullptr, Code::budget, "cannot reserve address space for {} bytes: {}", bytes,
+            std::strerror(errno));
   }
   require(bytes <= reserved_, Code::budget, "the plan needs {} bytes, the system lets this process reserve {}", bytes,
           reserved_);

@@ -11,8 +11,8 @@ int64_t memory_limit();
 // Free now, as far as the system tells.
 int64_t memory_available();
 
-// Adds to the claims of the process. Error (budget), naming the bytes needed and available, when all claims together would
-// exceed the limit or these bytes exceed what is free. `what` stands before the text: "storage".
+// Adds to the claims of the process. Error (budget), naming the bytes needed and available, when all claims together
+// would exceed the limit or these bytes exceed what is free. `what` stands before the text: "storage".
 void claim_memory(int64_t bytes, const char* what);
 void release_memory(int64_t bytes);
 // The same test without a claim, for a sum that will be taken in parts.

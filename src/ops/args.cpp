@@ -186,7 +186,8 @@ bool is_deferred(const Value& v) {
 // The value in the parameter's own form, or nothing when it is of a wrong kind.
 std::optional<Value> fit(const Param& p, Value v) {
   if (is_deferred(v) && p.type != ParamType::tensor && p.type != ParamType::tensors) {
-    if (p.list_size > 1 && std::holds_alternative<Sym>(v)) return Syms(static_cast<size_t>(p.list_size), std::get<Sym>(v));
+    if (p.list_size > 1 && std::holds_alternative<Sym>(v))
+      return Syms(static_cast<size_t>(p.list_size), std::get<Sym>(v));
     return v;
   }
   switch (p.type) {
@@ -195,8 +196,7 @@ std::optional<Value> fit(const Param& p, Value v) {
       return std::nullopt;
     case ParamType::tensors: {
       if (const auto* refs = std::get_if<TensorRefs>(&v)) {
-        if (!p.elements_optional &&
-            !std::all_of(refs->begin(), refs->end(), [](TensorRef r) { return r.defined(); }))
+        if (!p.elements_optional && !std::all_of(refs->begin(), refs->end(), [](TensorRef r) { return r.defined(); }))
           return std::nullopt;
         return v;
       }
@@ -246,17 +246,28 @@ std::optional<Value> fit(const Param& p, Value v) {
 
 const char* kind_name(ParamType t) {
   switch (t) {
-    case ParamType::tensor: return "a tensor";
-    case ParamType::tensors: return "a list of tensors";
-    case ParamType::scalar: return "a number";
-    case ParamType::integer: return "an integer";
-    case ParamType::integers: return "a list of integers";
-    case ParamType::number: return "a number";
-    case ParamType::numbers: return "a list of numbers";
-    case ParamType::boolean: return "a bool";
-    case ParamType::booleans: return "a list of bools";
-    case ParamType::string: return "a string";
-    case ParamType::dtype: return "a dtype";
+    case ParamType::tensor:
+      return "a tensor";
+    case ParamType::tensors:
+      return "a list of tensors";
+    case ParamType::scalar:
+      return "a number";
+    case ParamType::integer:
+      return "an integer";
+    case ParamType::integers:
+      return "a list of integers";
+    case ParamType::number:
+      return "a number";
+    case ParamType::numbers:
+      return "a list of numbers";
+    case ParamType::boolean:
+      return "a bool";
+    case ParamType::booleans:
+      return "a list of bools";
+    case ParamType::string:
+      return "a string";
+    case ParamType::dtype:
+      return "a dtype";
   }
   return "?";
 }

@@ -21,11 +21,11 @@ class PackCache;
 struct Meta {
   DType dtype = DType::float32;
   Shape shape;
-  Strides strides;        // elements
-  int alias = -1;         // outputs only: shares storage with this operand (its flat index); then strides and offset bind
-  int64_t offset = 0;     // outputs that alias: elements from the operand's first element
-  bool weak = false;      // a wrapped number: takes part in promotion by category only
-  Tensor known;           // the value, when it is known before the run (weights, folded constants); else undefined
+  Strides strides;     // elements
+  int alias = -1;      // outputs only: shares storage with this operand (its flat index); then strides and offset bind
+  int64_t offset = 0;  // outputs that alias: elements from the operand's first element
+  bool weak = false;   // a wrapped number: takes part in promotion by category only
+  Tensor known;        // the value, when it is known before the run (weights, folded constants); else undefined
 
   Meta() = default;
   Meta(DType type, Shape extents);  // contiguous
@@ -57,16 +57,17 @@ class Args {
 
   // By parameter name. A missing parameter is a defect; a wrong kind is an error (type) naming op and parameter.
   const Meta& tensor(std::string_view param) const;
-  const Meta* optional_tensor(std::string_view param) const;  // null when absent
+  const Meta* optional_tensor(std::string_view param) const;       // null when absent
   std::vector<const Meta*> tensors(std::string_view param) const;  // null entries where Tensor?[] has none
-  int operand(std::string_view param) const;  // flat index for Run::in, -1 when absent; of a list: its first present one
-  bool has(std::string_view param) const;     // not None
+  int operand(
+      std::string_view param) const;       // flat index for Run::in, -1 when absent; of a list: its first present one
+  bool has(std::string_view param) const;  // not None
   int64_t integer(std::string_view param) const;
   double number(std::string_view param) const;
   bool flag(std::string_view param) const;
-  Ints ints(std::string_view param) const;          // None gives {}
+  Ints ints(std::string_view param) const;  // None gives {}
   Doubles numbers(std::string_view param) const;
-  Scalar scalar(std::string_view param) const;      // a one-element known tensor counts, too
+  Scalar scalar(std::string_view param) const;  // a one-element known tensor counts, too
   std::string text(std::string_view param) const;
   DType dtype(std::string_view param) const;
   std::optional<DType> optional_dtype(std::string_view param) const;
@@ -81,14 +82,14 @@ class Args {
   PackCache* packs_ = nullptr;
 };
 
-// Positional and keyword arguments → one value per parameter: defaults filled in, single values spread for int[n], kinds
-// checked. Error (type) naming op, parameter and what was given.
+// Positional and keyword arguments → one value per parameter: defaults filled in, single values spread for int[n],
+// kinds checked. Error (type) naming op, parameter and what was given.
 std::vector<Value> bind_values(const Schema& schema, std::vector<Value> positional,
                                std::vector<std::pair<std::string, Value>> keywords = {});
 
 // Values of a call whose TensorRefs name tensors by the caller's own ids → Args: operands in parameter order, as `meta`
-// describes them. Numbers in the place of tensors become weak 0-d operands with known values. `sources`, when given, gets the
-// caller's id of each operand (-1 for such numbers).
+// describes them. Numbers in the place of tensors become weak 0-d operands with known values. `sources`, when given,
+// gets the caller's id of each operand (-1 for such numbers).
 Args build_args(const Schema& schema, const std::vector<Value>& values, FunctionRef<Meta(TensorRef)> meta,
                 PackCache* packs = nullptr, std::vector<int>* sources = nullptr);
 
@@ -100,7 +101,7 @@ class PackCache {
   // `kind` names the form, parameters included ("gemm.b.f32"). Made once for each (storage, view, kind).
   std::shared_ptr<const void> get(const Tensor& weight, const std::string& kind,
                                   const std::function<std::shared_ptr<const void>()>& make);
-  int64_t bytes() const;                // what has been reported by add_bytes
+  int64_t bytes() const;  // what has been reported by add_bytes
   void add_bytes(int64_t bytes);
 
  private:

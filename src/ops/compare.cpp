@@ -17,12 +17,18 @@ struct FloatFacts {
 
 FloatFacts facts(DType dtype) {
   switch (dtype) {
-    case DType::float16: return {10, -14};
-    case DType::bfloat16: return {7, -126};
-    case DType::float64: return {52, -1022};
-    case DType::float8_e4m3fn: return {3, -6};
-    case DType::float8_e5m2: return {2, -14};
-    default: return {23, -126};
+    case DType::float16:
+      return {10, -14};
+    case DType::bfloat16:
+      return {7, -126};
+    case DType::float64:
+      return {52, -1022};
+    case DType::float8_e4m3fn:
+      return {3, -6};
+    case DType::float8_e5m2:
+      return {2, -14};
+    default:
+      return {23, -126};
   }
 }
 
@@ -45,10 +51,14 @@ double ulp_at(DType dtype, double v) {
 
 const Tolerance& tolerance_for(const Tolerances& t, DType dtype) {
   switch (dtype) {
-    case DType::float16: return t.f16;
-    case DType::bfloat16: return t.bf16;
-    case DType::float64: return t.f64;
-    default: return t.f32;
+    case DType::float16:
+      return t.f16;
+    case DType::bfloat16:
+      return t.bf16;
+    case DType::float64:
+      return t.f64;
+    default:
+      return t.f32;
   }
 }
 

@@ -21,8 +21,8 @@ struct Comparison {
 // The step of `dtype` at v: the distance of neighbouring values around |v|.
 double ulp_at(DType dtype, double v);
 const Tolerance& tolerance_for(const Tolerances& t, DType dtype);
-// Same shape is required. Integers and bool must be equal. Any NaN equals any NaN; an oracle value is rounded to the dtype
-// before its class (finite, inf, nan) is compared.
+// Same shape is required. Integers and bool must be equal. Any NaN equals any NaN; an oracle value is rounded to the
+// dtype before its class (finite, inf, nan) is compared.
 Comparison compare_with_oracle(const Tensor& got, const Tensor& oracle, const Tolerances& tolerances);
 // |got - want| <= atol + rtol * |want|, NaN equal to NaN, inf equal to the same inf.
 Comparison compare_close(const Tensor& got, const Tensor& want, double atol, double rtol);

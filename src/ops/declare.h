@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declaration of an op: everything the system knows of it. Eager calls, planner, census, tuner, importers, `nbx ops`
-// and the tests read these fields and nothing else. See CONTRIBUTING.md for the way from an empty folder to a served op.
+// The declaration of an op: everything the system knows of it. Eager calls, planner, census, tuner, importers, `nbx
+// ops` and the tests read these fields and nothing else. See CONTRIBUTING.md for the way from an empty folder to a
+// served op.
 #pragma once
 #include <nbx/tensor.h>
 
@@ -9,9 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "backend/activation_spec.h"
 #include "backend/cpu/team.h"
 #include "base/check.h"
-#include "backend/activation_spec.h"
 #include "ops/args.h"
 #include "ops/import.h"
 #include "ops/keys.h"
@@ -27,7 +28,8 @@ struct Cost {
   int64_t flops = 0;
 };
 
-// What a bound kernel gets at each run: addresses only. in: operand order of Args (null where absent); out: result order.
+// What a bound kernel gets at each run: addresses only. in: operand order of Args (null where absent); out: result
+// order.
 struct Run {
   const void* const* inputs;
   void* const* outputs;
@@ -58,8 +60,8 @@ struct Kernel {
   std::string name;  // "rms_norm_cpu": unique in the op
   DeviceKind device = DeviceKind::cpu;
   Bound (*bind)(const Args&, const Metas& outputs) = nullptr;
-  Serves (*serves)(const Args&) = nullptr;               // null: always
-  int64_t (*workspace)(const Args&) = nullptr;           // null: none
+  Serves (*serves)(const Args&) = nullptr;      // null: always
+  int64_t (*workspace)(const Args&) = nullptr;  // null: none
   bool strided = false;  // reads operands by their strides; else the caller makes non-contiguous operands dense first
 };
 // A kernel on the CPU.
@@ -71,7 +73,8 @@ inline Kernel cpu(std::string name, Bound (*bind)(const Args&, const Metas&), bo
   return k;
 }
 
-// |got - oracle| <= max(ulp * ulp(oracle), floor), or, where `nrm` is set, <= max(ulp(oracle), nrm * max|oracle|) + floor.
+// |got - oracle| <= max(ulp * ulp(oracle), floor), or, where `nrm` is set, <= max(ulp(oracle), nrm * max|oracle|) +
+// floor.
 struct Tolerance {
   double ulp = 0, floor = 0, nrm = 0;
 };
@@ -88,26 +91,27 @@ inline Tolerances norm_wise(double f32, double f16, double bf16) {
 
 enum Flag : unsigned {
   kNone = 0,
-  kPointwise = 1u << 0,   // every output element depends on the input elements at its (broadcast) place: may join a fused chain
-  kDynamic = 1u << 1,     // the output's shape depends on values: infer is asked with `known` operands only
-  kControl = 1u << 2,     // If, Loop, Scan: the specialiser handles it
-  kRandom = 1u << 3,      // never folded, never merged
-  kView = 1u << 4,        // infer may answer with an alias; then nothing is launched
-  kShapeOnly = 1u << 5,   // needs the operand's shape, not its bytes (aten::_shape_as_tensor): always known when planned
-  kInPlace = 1u << 6,     // output 0 may use operand 0's buffer when that dies here (same bytes)
+  kPointwise =
+      1u << 0,  // every output element depends on the input elements at its (broadcast) place: may join a fused chain
+  kDynamic = 1u << 1,    // the output's shape depends on values: infer is asked with `known` operands only
+  kControl = 1u << 2,    // If, Loop, Scan: the specialiser handles it
+  kRandom = 1u << 3,     // never folded, never merged
+  kView = 1u << 4,       // infer may answer with an alias; then nothing is launched
+  kShapeOnly = 1u << 5,  // needs the operand's shape, not its bytes (aten::_shape_as_tensor): always known when planned
+  kInPlace = 1u << 6,    // output 0 may use operand 0's buffer when that dies here (same bytes)
 };
 
 using InferFn = Metas (*)(const Args&);
 using CostFn = Cost (*)(const Args&, const Metas& outputs);
 using KeysFn = void (*)(const Args&, const Metas& outputs, const Profile&, KeySink&);
-// Operands come dense; floating ones as float64, others in their dtype. Results: float64, int64 or bool (or the output's
-// own dtype); the suite converts. Written for clarity.
+// Operands come dense; floating ones as float64, others in their dtype. Results: float64, int64 or bool (or the
+// output's own dtype); the suite converts. Written for clarity.
 using OracleFn = std::vector<Tensor> (*)(const Args&, const std::vector<Tensor>& operands);
 using SamplesFn = void (*)(SampleSink&);
 
-// One thing that the reader of a result would do next, offered to the op that makes it: + addend (a bias or a residual; the op
-// decides by its meta which, and refuses what it cannot take), or an activation. Exactly one of the two is set. The fused
-// result must be what the unfused pair gives, its rounding between the two in half types included.
+// One thing that the reader of a result would do next, offered to the op that makes it: + addend (a bias or a residual;
+// the op decides by its meta which, and refuses what it cannot take), or an activation. Exactly one of the two is set.
+// The fused result must be what the unfused pair gives, its rounding between the two in half types included.
 struct EpilogueOffer {
   const Meta* addend = nullptr;
   ActivationSpec activation = {};
@@ -120,11 +124,11 @@ struct FusedCall {
 using EpilogueFn = std::optional<FusedCall> (*)(const Args&, const Metas& outputs, const EpilogueOffer&, int extra);
 
 struct OpDecl {
-  std::string schema;             // parsed at registration
+  std::string schema;  // parsed at registration
   InferFn infer = nullptr;
   CostFn cost = nullptr;
   KeysFn keys = nullptr;
-  std::vector<Kernel> kernels;    // in order of preference; the first that serves is the default
+  std::vector<Kernel> kernels;  // in order of preference; the first that serves is the default
   OracleFn oracle = nullptr;
   SamplesFn samples = nullptr;
 
@@ -137,8 +141,8 @@ struct OpDecl {
   std::string source = {};                // paper, ATen op, ONNX op; for docs
   std::string not_deterministic = {};     // the exception to "same bits", named; empty: none
 
-  Schema parsed = {};      // filled by the registry
-  std::string family = {}; // filled by the registry: the folder
+  Schema parsed = {};       // filled by the registry
+  std::string family = {};  // filled by the registry: the folder
 
   bool has(Flag flag) const { return (flags & flag) != 0; }
 };

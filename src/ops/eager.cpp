@@ -31,9 +31,8 @@ Call make_call(const OpDecl& op, std::vector<SampleArg> args, SampleKeywords key
 }
 
 Args known_args(const Call& call) {
-  return build_args(call.op->parsed, call.values, [&](TensorRef r) {
-    return Meta::of(call.tensors[static_cast<size_t>(r.id)], true);
-  });
+  return build_args(call.op->parsed, call.values,
+                    [&](TensorRef r) { return Meta::of(call.tensors[static_cast<size_t>(r.id)], true); });
 }
 
 const Kernel& choose_kernel(const OpDecl& op, const Args& args, DeviceKind device, const std::string& name) {

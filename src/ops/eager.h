@@ -19,8 +19,8 @@ struct Call {
 Call make_call(const OpDecl& op, std::vector<SampleArg> args, SampleKeywords keywords = {});
 
 struct EagerOptions {
-  Team* team = nullptr;     // null: the calling thread alone
-  std::string kernel;       // empty: the first that serves
+  Team* team = nullptr;  // null: the calling thread alone
+  std::string kernel;    // empty: the first that serves
 };
 std::vector<Tensor> run_call(const Call& call, const EagerOptions& options = {});
 std::vector<Tensor> call(std::string_view op, std::vector<SampleArg> args, SampleKeywords keywords = {},

@@ -19,7 +19,8 @@ Value value_from_tensor(const OpDecl& op, const Param& param, const Tensor& tens
     require(tensor.numel() == 1, Code::shape, "{} needs one value, it is given by {}", who, describe(tensor));
   };
   const auto integers = [&] {
-    require(is_integral(tensor.dtype(), true), Code::dtype, "{} needs integers, it is given by {}", who, describe(tensor));
+    require(is_integral(tensor.dtype(), true), Code::dtype, "{} needs integers, it is given by {}", who,
+            describe(tensor));
     require(tensor.rank() <= 1, Code::shape, "{} needs a list, it is given by {}", who, describe(tensor));
   };
   switch (param.type) {
@@ -38,14 +39,16 @@ Value value_from_tensor(const OpDecl& op, const Param& param, const Tensor& tens
     case ParamType::number:
       one();
       return tensor.item();
-    case ParamType::numbers: return tensor.to_doubles();
+    case ParamType::numbers:
+      return tensor.to_doubles();
     case ParamType::boolean:
       one();
       return tensor.item() != 0;
     case ParamType::scalar:
       one();
       return number_of(tensor);
-    default: fail(Code::type, "{} cannot be given by a tensor", who);
+    default:
+      fail(Code::type, "{} cannot be given by a tensor", who);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an op says which ONNX nodes become it: the declaration's `imports`. An import function reads one node through
-// Importing and emits ops of the registry. It must not ask for shapes or ranks (they may be unknown until the run): where
-// ATen's form needs a rank, emit a custom op whose infer knows it. Values that ONNX passes as tensors (shapes, axes, pads)
-// are handed on as FromTensor.
+// Importing and emits ops of the registry. It must not ask for shapes or ranks (they may be unknown until the run):
+// where ATen's form needs a rank, emit a custom op whose infer knows it. Values that ONNX passes as tensors (shapes,
+// axes, pads) are handed on as FromTensor.
 #pragma once
 #include <nbx/tensor.h>
 
@@ -33,11 +33,11 @@ class Importing {
   virtual std::vector<std::string> texts(const std::string& attribute) const = 0;
   virtual Tensor tensor(const std::string& attribute) const = 0;  // TensorProto attribute
 
-  virtual int inputs() const = 0;                    // as listed, absent optional ones (empty names) included
-  virtual TensorRef input(int i) const = 0;          // id -1 when absent or beyond the list
+  virtual int inputs() const = 0;            // as listed, absent optional ones (empty names) included
+  virtual TensorRef input(int i) const = 0;  // id -1 when absent or beyond the list
   bool has_input(int i) const { return input(i).defined(); }
   virtual int outputs() const = 0;
-  virtual bool wants_output(int i) const = 0;        // listed with a name
+  virtual bool wants_output(int i) const = 0;  // listed with a name
   // Only what is certain without a run; may be unknown.
   virtual const Tensor* constant(TensorRef tensor) const = 0;
   virtual std::optional<DType> dtype(TensorRef tensor) const = 0;
@@ -45,7 +45,8 @@ class Importing {
   // Emits a registered op ("aten::relu") and returns its results.
   virtual std::vector<TensorRef> emit_all(const std::string& op, std::vector<Value> args,
                                           std::vector<std::pair<std::string, Value>> keywords = {}) = 0;
-  TensorRef emit(const std::string& op, std::vector<Value> args, std::vector<std::pair<std::string, Value>> keywords = {}) {
+  TensorRef emit(const std::string& op, std::vector<Value> args,
+                 std::vector<std::pair<std::string, Value>> keywords = {}) {
     return emit_all(op, std::move(args), std::move(keywords)).at(0);
   }
   virtual TensorRef constant_tensor(const Tensor& value) = 0;

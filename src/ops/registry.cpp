@@ -60,9 +60,8 @@ struct Registry {
         add_short(d.parsed.name, &d);
       }
     }
-    std::sort(ops.begin(), ops.end(), [](const OpDecl* a, const OpDecl* b) {
-      return a->parsed.full_name() < b->parsed.full_name();
-    });
+    std::sort(ops.begin(), ops.end(),
+              [](const OpDecl* a, const OpDecl* b) { return a->parsed.full_name() < b->parsed.full_name(); });
   }
 
   std::set<std::string> short_names;

@@ -59,9 +59,9 @@ Tensor rand_ints(const Shape& shape, int64_t low, int64_t high, DType dtype, uin
 Tensor special_floats() {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   return Tensor::of<float>(
-      {30}, {nan,     inf,     -inf,   0.0f,    -0.0f,   1.0f,    -1.0f,   1e-45f,  -1e-45f, 1.17549435e-38f,
-             1e-38f,  3.4e38f, -3.4e38f, 65504.f, 65520.f, -65520.f, 6e-8f, 0.5f,   -0.5f,   1.5f,
-             2.5f,    -2.5f,   88.8f,  -88.8f,  104.f,   -104.f,  20.0f,   1e-4f,  -1e-4f,  3.1415927f});
+      {30}, {nan,    inf,     -inf,     0.0f,    -0.0f,   1.0f,     -1.0f, 1e-45f, -1e-45f, 1.17549435e-38f,
+             1e-38f, 3.4e38f, -3.4e38f, 65504.f, 65520.f, -65520.f, 6e-8f, 0.5f,   -0.5f,   1.5f,
+             2.5f,   -2.5f,   88.8f,    -88.8f,  104.f,   -104.f,   20.0f, 1e-4f,  -1e-4f,  3.1415927f});
 }
 
 Tensor strided(const Tensor& tensor) {

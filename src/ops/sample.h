@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that prove an op: the suite runs every sample x dtype x kernel x CPU target x thread count against the oracle.
+// The inputs that prove an op: the suite runs every sample x dtype x kernel x CPU target x thread count against the
+// oracle.
 #pragma once
 #include <nbx/tensor.h>
 
@@ -20,8 +21,8 @@ using SampleKeywords = std::vector<std::pair<std::string, SampleArg>>;
 struct Sample {
   SampleArgs args = {};
   SampleKeywords keywords = {};
-  bool float32_only = false;          // not repeated in the op's other dtypes
-  bool is_error = false;              // must fail with `code`, and the text must contain each of `names`
+  bool float32_only = false;  // not repeated in the op's other dtypes
+  bool is_error = false;      // must fail with `code`, and the text must contain each of `names`
   Code code = Code::value;
   std::vector<std::string> names = {};
 };
@@ -29,7 +30,9 @@ struct Sample {
 class SampleSink {
  public:
   // float32 tensors are converted to each dtype the declaration lists; other dtypes stay.
-  void add(SampleArgs args, SampleKeywords keywords = {}) { samples_.push_back({std::move(args), std::move(keywords)}); }
+  void add(SampleArgs args, SampleKeywords keywords = {}) {
+    samples_.push_back({std::move(args), std::move(keywords)});
+  }
   void add_as_is(SampleArgs args, SampleKeywords keywords = {}) {
     samples_.push_back({std::move(args), std::move(keywords), true});
   }
@@ -43,11 +46,13 @@ class SampleSink {
 };
 
 // Deterministic tensors for samples (a fixed generator; the seed follows from shape and `seed`).
-Tensor randn(const Shape& shape, uint64_t seed = 0);                                     // float32
-Tensor rand_uniform(const Shape& shape, double low, double high, uint64_t seed = 0);     // float32
-Tensor rand_ints(const Shape& shape, int64_t low, int64_t high, DType dtype = DType::int64, uint64_t seed = 0);  // [low, high)
-Tensor special_floats();  // float32 [n]: nan, ±inf, ±0, subnormals, extremes, around 1
-// The same elements in a layout that is not contiguous: a transposed copy seen back, or every second element of a larger one.
+Tensor randn(const Shape& shape, uint64_t seed = 0);                                  // float32
+Tensor rand_uniform(const Shape& shape, double low, double high, uint64_t seed = 0);  // float32
+Tensor rand_ints(const Shape& shape, int64_t low, int64_t high, DType dtype = DType::int64,
+                 uint64_t seed = 0);  // [low, high)
+Tensor special_floats();              // float32 [n]: nan, ±inf, ±0, subnormals, extremes, around 1
+// The same elements in a layout that is not contiguous: a transposed copy seen back, or every second element of a
+// larger one.
 Tensor strided(const Tensor& tensor);
 Tensor spaced(const Tensor& tensor);
 

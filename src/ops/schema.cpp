@@ -113,10 +113,14 @@ class Parser {
     };
     static constexpr auto no = std::nullopt;
     static const Row rows[] = {
-        {"Tensor", ParamType::tensor, ParamType::tensors}, {"Scalar", ParamType::scalar, no},
-        {"int", ParamType::integer, ParamType::integers},  {"SymInt", ParamType::integer, ParamType::integers},
-        {"float", ParamType::number, ParamType::numbers},  {"bool", ParamType::boolean, ParamType::booleans},
-        {"str", ParamType::string, no},                    {"ScalarType", ParamType::dtype, no},
+        {"Tensor", ParamType::tensor, ParamType::tensors},
+        {"Scalar", ParamType::scalar, no},
+        {"int", ParamType::integer, ParamType::integers},
+        {"SymInt", ParamType::integer, ParamType::integers},
+        {"float", ParamType::number, ParamType::numbers},
+        {"bool", ParamType::boolean, ParamType::booleans},
+        {"str", ParamType::string, no},
+        {"ScalarType", ParamType::dtype, no},
     };
     for (const Row& row : rows) {
       if (row.name != base) continue;
@@ -209,9 +213,7 @@ class Parser {
 
 }  // namespace
 
-std::string Schema::full_name() const {
-  return space + "::" + name + (overload.empty() ? "" : "." + overload);
-}
+std::string Schema::full_name() const { return space + "::" + name + (overload.empty() ? "" : "." + overload); }
 
 int Schema::find(std::string_view param) const {
   for (size_t i = 0; i < params.size(); ++i)

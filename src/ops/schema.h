@@ -35,7 +35,7 @@ struct Schema {
   std::vector<Return> returns;  // a single ParamType::tensors return: as many tensors as infer says
   std::string text;             // as declared
 
-  std::string full_name() const;  // "aten::add.Tensor"
+  std::string full_name() const;           // "aten::add.Tensor"
   int find(std::string_view param) const;  // index or -1
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every declaration, walked: complete, and every sample x dtype x kernel x CPU target x thread count right by its oracle,
-// with the same bits for every thread count.
+// Every declaration, walked: complete, and every sample x dtype x kernel x CPU target x thread count right by its
+// oracle, with the same bits for every thread count.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,9 +24,8 @@ TEST(Declarations, AreAllComplete) {
 
 TEST(Declarations, TheWalkSeesEveryPartThatIsTakenAway) {
   ASSERT_FALSE(all_ops().empty());
-  const auto whole = std::find_if(all_ops().begin(), all_ops().end(), [](const OpDecl* op) {
-    return !op->has(kControl) && missing_parts(*op).empty();
-  });
+  const auto whole = std::find_if(all_ops().begin(), all_ops().end(),
+                                  [](const OpDecl* op) { return !op->has(kControl) && missing_parts(*op).empty(); });
   ASSERT_NE(whole, all_ops().end());
   const auto lacks = [&](const char* part, auto&& take_away) {
     OpDecl copy = **whole;
@@ -196,8 +195,8 @@ TEST_P(OpSuite, SamplesEqualTheOracle) {
             for (size_t i = 0; i < got.size(); ++i) {
               ASSERT_EQ(got[i].shape(), wanted[i].shape()) << sample_text(call) << " result " << i;
               const Comparison c = compare_with_oracle(got[i], wanted[i], op.tolerance);
-              EXPECT_TRUE(c.ok) << sample_text(call) << " result " << i << " by " << kernel.name << " on " << target << ": "
-                                << c.text();
+              EXPECT_TRUE(c.ok) << sample_text(call) << " result " << i << " by " << kernel.name << " on " << target
+                                << ": " << c.text();
             }
           }
         }

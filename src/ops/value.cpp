@@ -17,14 +17,22 @@ std::string sym_text(const SymExpr& e) {
     return out + ")";
   };
   switch (e.kind) {
-    case Kind::constant: return fmt::format("{}", e.value);
-    case Kind::symbol: return e.symbol;
-    case Kind::add: return joined(" + ");
-    case Kind::sub: return joined(" - ");
-    case Kind::mul: return joined(" * ");
-    case Kind::floordiv: return joined(" // ");
-    case Kind::mod: return joined(" % ");
-    case Kind::neg: return "-" + joined("");
+    case Kind::constant:
+      return fmt::format("{}", e.value);
+    case Kind::symbol:
+      return e.symbol;
+    case Kind::add:
+      return joined(" + ");
+    case Kind::sub:
+      return joined(" - ");
+    case Kind::mul:
+      return joined(" * ");
+    case Kind::floordiv:
+      return joined(" // ");
+    case Kind::mod:
+      return joined(" % ");
+    case Kind::neg:
+      return "-" + joined("");
   }
   return "?";
 }

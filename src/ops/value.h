@@ -38,15 +38,15 @@ using Sym = std::shared_ptr<const SymExpr>;
 using Syms = std::vector<Sym>;
 struct SymExpr {
   enum class Kind { constant, symbol, add, sub, mul, floordiv, mod, neg } kind = Kind::constant;
-  int64_t value = 0;     // constant
-  std::string symbol;    // symbol: its id in the graph's symbol table
-  std::vector<Sym> args; // add, mul: two or more; sub, floordiv, mod: two; neg: one
-  int64_t trace = 0;     // the value at the trace, for checks and printing
+  int64_t value = 0;      // constant
+  std::string symbol;     // symbol: its id in the graph's symbol table
+  std::vector<Sym> args;  // add, mul: two or more; sub, floordiv, mod: two; neg: one
+  int64_t trace = 0;      // the value at the trace, for checks and printing
 };
 
 using Doubles = std::vector<double>;
-using Value = std::variant<None, bool, int64_t, double, std::complex<double>, std::string, DType, Ints, Doubles, TensorRef,
-                           TensorRefs, FromTensor, Sym, Syms>;
+using Value = std::variant<None, bool, int64_t, double, std::complex<double>, std::string, DType, Ints, Doubles,
+                           TensorRef, TensorRefs, FromTensor, Sym, Syms>;
 
 inline bool is_none(const Value& v) { return std::holds_alternative<None>(v); }
 std::string to_string(const Value& value);

@@ -44,8 +44,9 @@ void choose_kernels(std::vector<Step>& steps, std::vector<Cell>& cells, const Lo
           move.op = clone;
           move.in = {s.in[i]};
           move.name = cells[static_cast<size_t>(s.in[i])].name + ".dense";
-          move.args = build_args(clone->parsed, bind_values(clone->parsed, {TensorRef{0}}),
-                                 [&](TensorRef) { return meta; }, options.packs);
+          move.args = build_args(
+              clone->parsed, bind_values(clone->parsed, {TensorRef{0}}), [&](TensorRef) { return meta; },
+              options.packs);
           const Metas made = clone->infer(move.args);
           NBX_ASSERT(made.size() == 1 && made[0].alias < 0);
           copy = add_cell(cells, made[0], move.in, move.name);

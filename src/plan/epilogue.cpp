@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bias, residual and activation move into the GEMM or convolution that makes their operand. Which of them an op takes, and
-// what the call becomes, is in its declaration (with_epilogue); this pass only looks for the pairs.
+// Bias, residual and activation move into the GEMM or convolution that makes their operand. Which of them an op takes,
+// and what the call becomes, is in its declaration (with_epilogue); this pass only looks for the pairs.
 #include <algorithm>
 
 #include "ops/elementwise/activation.h"
@@ -44,7 +44,9 @@ std::optional<Step> fused(const Step& producer, const Step& reader, int made, co
   Metas outputs;
   for (const int c : producer.out) outputs.push_back(meta(c));
   const int extra = static_cast<int>(producer.in.size());
-  const auto taken = [&](const EpilogueOffer& offer) { return producer.op->with_epilogue(producer.args, outputs, offer, extra); };
+  const auto taken = [&](const EpilogueOffer& offer) {
+    return producer.op->with_epilogue(producer.args, outputs, offer, extra);
+  };
   EpilogueOffer epilogue;
   int addend = -1;
   std::optional<FusedCall> call;
@@ -70,8 +72,8 @@ std::optional<Step> fused(const Step& producer, const Step& reader, int made, co
   operands.push_back(addend);
   std::vector<int> sources;
   step.args = build_args(
-      step.op->parsed, call->values, [&](TensorRef r) { return meta(operands[static_cast<size_t>(r.id)]); }, options.packs,
-      &sources);
+      step.op->parsed, call->values, [&](TensorRef r) { return meta(operands[static_cast<size_t>(r.id)]); },
+      options.packs, &sources);
   for (const int s : sources) {
     if (s < 0) return std::nullopt;  // a number among the operands: the op should have kept it a parameter
     step.in.push_back(operands[static_cast<size_t>(s)]);

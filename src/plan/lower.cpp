@@ -157,8 +157,7 @@ class Lowering {
     for (const int id : inner.graph->outputs)
       if (inner.cell_of[static_cast<size_t>(id)] < 0) return false;
     for (size_t i = 0; i < node.outputs.size(); ++i)
-      outer.cell_of[static_cast<size_t>(node.outputs[i])] =
-          inner.cell_of[static_cast<size_t>(inner.graph->outputs[i])];
+      outer.cell_of[static_cast<size_t>(node.outputs[i])] = inner.cell_of[static_cast<size_t>(inner.graph->outputs[i])];
     return true;
   }
 
@@ -213,8 +212,8 @@ class Lowering {
       operands.push_back(sources[i] >= 0 ? f.cell_of[static_cast<size_t>(sources[i])]
                                          : add_constant(path_.cells, args.operands()[i].known, "number", true));
 
-    const bool all_known = std::all_of(args.operands().begin(), args.operands().end(),
-                                       [](const Meta& m) { return m.known.defined(); });
+    const bool all_known =
+        std::all_of(args.operands().begin(), args.operands().end(), [](const Meta& m) { return m.known.defined(); });
     if (node.op->has(kDynamic) && !all_known) {
       HostCall h{item.frame, item.node, cell_values(node, values, f), operands};
       stage_.host_calls.push_back(std::move(h));
@@ -223,8 +222,8 @@ class Lowering {
     const Metas outputs = node.op->infer(args);
     NBX_ASSERT(outputs.size() == node.outputs.size());
     for (const Meta& m : outputs)
-      require(m.rank() <= kMaxRank, Code::shape, "{}: a result of {} dims; at most {} are supported", node.op->parsed.full_name(), m.rank(),
-              kMaxRank);
+      require(m.rank() <= kMaxRank, Code::shape, "{}: a result of {} dims; at most {} are supported",
+              node.op->parsed.full_name(), m.rank(), kMaxRank);
     if (node.op->has(kShapeOnly) || (all_known && !node.op->has(kRandom) && may_fold(args, outputs))) {
       fold(item, node, args, outputs, operands);
       return true;
@@ -237,7 +236,9 @@ class Lowering {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const int id = node.outputs[i];
       const int same = outputs.size() == 1 ? passed_through(outputs[i], operands) : -1;
-      const int c = same >= 0 ? same : add_cell(path_.cells, outputs[i], operands, f.graph->tensors[static_cast<size_t>(id)].name);
+      const int c = same >= 0
+                        ? same
+                        : add_cell(path_.cells, outputs[i], operands, f.graph->tensors[static_cast<size_t>(id)].name);
       path_.frames[static_cast<size_t>(item.frame)].cell_of[static_cast<size_t>(id)] = c;
       step.out.push_back(c);
       launches = launches || outputs[i].alias < 0;
@@ -247,8 +248,8 @@ class Lowering {
     return true;
   }
 
-  // The operand that a result is, unchanged in every respect (Identity, a Reshape to the same shape); -1: none. The passes then
-  // see producer and reader side by side.
+  // The operand that a result is, unchanged in every respect (Identity, a Reshape to the same shape); -1: none. The
+  // passes then see producer and reader side by side.
   int passed_through(const Meta& m, const std::vector<int>& operands) const {
     if (m.alias < 0 || m.offset != 0) return -1;
     const int c = operands[static_cast<size_t>(m.alias)];

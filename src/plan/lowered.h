@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph with every shape known: cells (tensors) and steps (calls), made stage by stage. A stage ends where a value must be
-// read before shapes or branches are known (a Reshape by a computed tensor, an If, NonZero); the next one starts from there.
+// A graph with every shape known: cells (tensors) and steps (calls), made stage by stage. A stage ends where a value
+// must be read before shapes or branches are known (a Reshape by a computed tensor, an If, NonZero); the next one
+// starts from there.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,19 +13,19 @@
 namespace nbx {
 
 struct Cell {
-  Meta meta;             // concrete; meta.known when the value is known
-  int root = -1;         // the cell that owns the bytes; itself unless a view
-  int64_t offset = 0;    // views: bytes from the root's first element
+  Meta meta;           // concrete; meta.known when the value is known
+  int root = -1;       // the cell that owns the bytes; itself unless a view
+  int64_t offset = 0;  // views: bytes from the root's first element
   enum class Place { buffer, constant, external } place = Place::buffer;  // of the root
-  int slot = -1;         // external: which address is given at run time
+  int slot = -1;  // external: which address is given at run time
   std::string name;
 };
 
 struct Step {
   const OpDecl* op = nullptr;
-  Args args;              // operand metas as in the cells
-  std::vector<int> in;    // cells, one per operand
-  std::vector<int> out;   // cells, one per result
+  Args args;             // operand metas as in the cells
+  std::vector<int> in;   // cells, one per operand
+  std::vector<int> out;  // cells, one per result
   std::string name;
   const Kernel* kernel = nullptr;
 };
@@ -65,10 +66,10 @@ struct LowerOptions {
 
 struct Stage {
   std::vector<Step> steps;
-  std::vector<int> wants;           // cells whose values decide what comes next
+  std::vector<int> wants;  // cells whose values decide what comes next
   std::vector<HostCall> host_calls;
   std::vector<std::pair<int, int>> outputs;  // graph output → cell, that became ready in this stage
-  std::vector<int> live_out;        // root cells (buffers) that later stages read
+  std::vector<int> live_out;                 // root cells (buffers) that later stages read
   bool finished = false;
 };
 

@@ -11,7 +11,8 @@ namespace nbx {
 namespace {
 
 int64_t rounded(int64_t bytes) {
-  require(bytes >= 0 && bytes < INT64_MAX - kBufferAlignment, Code::budget, "a buffer of {} bytes cannot be planned", bytes);
+  require(bytes >= 0 && bytes < INT64_MAX - kBufferAlignment, Code::budget, "a buffer of {} bytes cannot be planned",
+          bytes);
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 

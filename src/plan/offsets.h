@@ -20,8 +20,9 @@ struct Layout {
   int64_t lower_bound = 0;  // largest sum of bytes that are live at one step: no layout can be smaller
 };
 
-// Fills the offsets of all buffers that have none: no two that are live at the same step share a byte. Buffers of 0 bytes get
-// offset 0. Sizes are rounded up to the alignment, also in the lower bound. Error (budget) on overflow of 63 bits.
+// Fills the offsets of all buffers that have none: no two that are live at the same step share a byte. Buffers of 0
+// bytes get offset 0. Sizes are rounded up to the alignment, also in the lower bound. Error (budget) on overflow of 63
+// bits.
 Layout place(std::vector<Buffer>& buffers);
 
 }  // namespace nbx

@@ -27,7 +27,9 @@ void expect_sound(const std::vector<Buffer>& buffers, const Layout& layout) {
 
 TEST(Place, NoTwoLiveBuffersShareAByteOnRandomPlans) {
   std::mt19937 random(7);
-  const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<Buffer> buffers;
     for (int i = 0, n = pick(0, 40); i < n; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise chains of any length become one step each: one pass over memory. A group grows along the order of the steps;
-// its one call stands where its last member stood, so no step outside may read a member's result before that place.
+// Elementwise chains of any length become one step each: one pass over memory. A group grows along the order of the
+// steps; its one call stands where its last member stood, so no step outside may read a member's result before that
+// place.
 #include <algorithm>
 
 #include "ops/elementwise/fuse.h"
@@ -16,9 +17,15 @@ constexpr size_t kMaxSteps = 48;
 
 class Grouping {
  public:
-  Grouping(std::vector<Step>& steps, std::vector<Cell>& cells, const std::vector<char>& needed, const LowerOptions& options)
-      : steps_(steps), cells_(cells), needed_(needed), options_(options), group_of_(steps.size(), -1),
-        maker_(cells.size(), -1), readers_(cells.size()) {}
+  Grouping(std::vector<Step>& steps, std::vector<Cell>& cells, const std::vector<char>& needed,
+           const LowerOptions& options)
+      : steps_(steps),
+        cells_(cells),
+        needed_(needed),
+        options_(options),
+        group_of_(steps.size(), -1),
+        maker_(cells.size(), -1),
+        readers_(cells.size()) {}
 
   void run() {
     for (size_t j = 0; j < steps_.size(); ++j) {

@@ -15,7 +15,8 @@ void check_bounds(const std::string& id, const Symbol& s, int64_t value, const G
                   : fmt::format("{} {} of input '{}'", s.source == Symbol::Source::input_dim ? "dim" : "value", s.index,
                                 graph.tensors[static_cast<size_t>(graph.inputs[static_cast<size_t>(s.input)])].name);
   const std::string label = s.name.empty() ? id : fmt::format("{} ({})", id, s.name);
-  require(value >= s.min, Code::value, "symbol {} is {}, at least {} is allowed (from {})", label, value, s.min, source);
+  require(value >= s.min, Code::value, "symbol {} is {}, at least {} is allowed (from {})", label, value, s.min,
+          source);
   require(value <= s.max, Code::value, "symbol {} is {}, at most {} is allowed (from {})", label, value, s.max, source);
 }
 
@@ -50,17 +51,23 @@ class Evaluator {
     if (e.kind == Kind::neg) return sub(0, out);
     for (size_t i = 1; i < v.size(); ++i) {
       switch (e.kind) {
-        case Kind::add: out = add(out, v[i]); break;
-        case Kind::sub: out = sub(out, v[i]); break;
+        case Kind::add:
+          out = add(out, v[i]);
+          break;
+        case Kind::sub:
+          out = sub(out, v[i]);
+          break;
         case Kind::mul:
           require(!__builtin_mul_overflow(out, v[i], &out), Code::value, "a symbolic product exceeds 63 bits");
           break;
         case Kind::floordiv:
         case Kind::mod:
-          require(v[i] != 0, Code::value, "a symbolic expression divides by 0: {}", to_string(Value(std::make_shared<SymExpr>(e))));
+          require(v[i] != 0, Code::value, "a symbolic expression divides by 0: {}",
+                  to_string(Value(std::make_shared<SymExpr>(e))));
           out = e.kind == Kind::floordiv ? floor_div(out, v[i]) : out - floor_div(out, v[i]) * v[i];
           break;
-        default: break;
+        default:
+          break;
       }
     }
     return out;
@@ -80,7 +87,8 @@ class Evaluator {
     const auto it = graph_.symbols.find(id);
     require(it != graph_.symbols.end(), Code::value, "symbol '{}' is not defined in graph '{}'", id, graph_.name);
     const Symbol& s = it->second;
-    require(s.source == Symbol::Source::input_value, Code::value, "symbol '{}' has no source to take its value from", id);
+    require(s.source == Symbol::Source::input_value, Code::value, "symbol '{}' has no source to take its value from",
+            id);
     const Tensor* t = input_value_(s.input);
     if (!t) return std::nullopt;
     const auto values = t->to_ints();

@@ -11,8 +11,8 @@
 
 namespace nbx {
 
-// Symbols that are extents of inputs. Error (value) when an extent is outside a symbol's bounds, naming symbol, value, bound
-// and source.
+// Symbols that are extents of inputs. Error (value) when an extent is outside a symbol's bounds, naming symbol, value,
+// bound and source.
 void bind_dimension_symbols(const Graph& graph, const Metas& inputs, std::map<std::string, int64_t>& symbols);
 // The integer or list; nothing when an input's value is needed and not known (`input_value` answered null).
 std::optional<Value> resolve_symbols(const Value& value, const Graph& graph, std::map<std::string, int64_t>& symbols,

@@ -12,15 +12,16 @@ namespace {
 // The pieces of a scan output side by side along a new axis, in one growing block: a loop may make any number of them.
 class Stack {
  public:
-  Stack(int64_t axis, bool reversed, TypeSpec declared) : axis_(axis), reversed_(reversed), declared_(std::move(declared)) {}
+  Stack(int64_t axis, bool reversed, TypeSpec declared)
+      : axis_(axis), reversed_(reversed), declared_(std::move(declared)) {}
 
   void add(const Tensor& piece) {
     if (count_ == 0) {
       first_ = piece.shape();
       dtype_ = piece.dtype();
     }
-    require(piece.shape() == first_ && piece.dtype() == dtype_, Code::shape, "iteration {} gives {}, the first one gave {}", count_,
-            describe(piece), describe(dtype_, first_));
+    require(piece.shape() == first_ && piece.dtype() == dtype_, Code::shape,
+            "iteration {} gives {}, the first one gave {}", count_, describe(piece), describe(dtype_, first_));
     if (count_ == room_) {
       const int64_t more = room_ == 0 ? 1 : room_ * 2;
       Shape shape = first_;

@@ -66,8 +66,8 @@ class Lifetimes {
  private:
   size_t root(int c) const { return static_cast<size_t>(cells_[static_cast<size_t>(c)].root); }
 
-  // The buffer of an operand that dies here and that an elementwise result may overwrite: same extents, same width, read at
-  // the very places that are written.
+  // The buffer of an operand that dies here and that an elementwise result may overwrite: same extents, same width,
+  // read at the very places that are written.
   int in_place_donor(const Step& s, int step, int out) const {
     if (s.out.size() != 1 || !(s.op->has(kInPlace) || s.op->has(kPointwise))) return -1;
     const Meta& result = cells_[static_cast<size_t>(out)].meta;
@@ -76,10 +76,12 @@ class Lifetimes {
       const Cell& c = cells_[static_cast<size_t>(s.in[k])];
       const int r = c.root;
       const int b = buffer_of_[static_cast<size_t>(r)];
-      if (b < static_cast<int>(carried_) || c.place != Cell::Place::buffer || outside_[static_cast<size_t>(r)]) continue;
+      if (b < static_cast<int>(carried_) || c.place != Cell::Place::buffer || outside_[static_cast<size_t>(r)])
+        continue;
       if (buffers[static_cast<size_t>(b)].last != step) continue;
       if (c.offset != 0 || c.meta.bytes() != buffers[static_cast<size_t>(b)].bytes) continue;
-      if (c.meta.shape != result.shape || itemsize(c.meta.dtype) != itemsize(result.dtype) || !c.meta.contiguous()) continue;
+      if (c.meta.shape != result.shape || itemsize(c.meta.dtype) != itemsize(result.dtype) || !c.meta.contiguous())
+        continue;
       bool read_otherwise = false;  // another operand sees the same buffer in another layout
       for (size_t o = 0; o < s.in.size(); ++o) {
         const int other = cells_[static_cast<size_t>(s.in[o])].root;
@@ -100,8 +102,9 @@ class Lifetimes {
 
 }  // namespace
 
-std::vector<int64_t> Program::lay_out(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
-                                      const std::vector<int>& carried_cells, int first_output_slot) {
+std::vector<int64_t> Program::lay_out(const Stage& stage, const std::vector<Cell>& cells,
+                                      const std::vector<Buffer>& carried, const std::vector<int>& carried_cells,
+                                      int first_output_slot) {
   offset_of_.assign(cells.size(), -1);
   slot_of_.assign(cells.size(), -1);
   bytes_of_.assign(cells.size(), 0);
@@ -116,7 +119,8 @@ std::vector<int64_t> Program::lay_out(const Stage& stage, const std::vector<Cell
     const Cell& cell = cells[static_cast<size_t>(c)];
     const size_t r = static_cast<size_t>(cell.root);
     const bool whole = cell.offset == 0 && cell.meta.contiguous() && cell.meta.bytes() == cells[r].meta.bytes();
-    if (cell.place == Cell::Place::buffer && !cell.meta.known.defined() && made_here[r] && whole && !outside[r] && !later[r]) {
+    if (cell.place == Cell::Place::buffer && !cell.meta.known.defined() && made_here[r] && whole && !outside[r] &&
+        !later[r]) {
       outside[r] = 1;
       slot_of_[r] = first_output_slot + position;
     } else {
@@ -173,8 +177,8 @@ void check_budget(const Stage& stage, const std::vector<Cell>& cells, int64_t ar
   for (const auto& [position, c] : stage.outputs) look(c);
   const std::string needed = fits ? fmt::format("{} bytes", bytes) : "more than 2^63 bytes";
   require(largest != nullptr, Code::budget, "the plan needs {}, {} are available", needed, memory_available());
-  fail(Code::budget, "the plan and its outputs need {}, {} are available; the largest result is {} {}", needed, memory_available(),
-       largest->name, to_string(largest->meta));
+  fail(Code::budget, "the plan and its outputs need {}, {} are available; the largest result is {} {}", needed,
+       memory_available(), largest->name, to_string(largest->meta));
 }
 
 // Errors of a node say which.
@@ -319,8 +323,8 @@ std::string Program::text(const std::vector<Cell>& cells) const {
     if (cell.offset) where += fmt::format("+{}", cell.offset);
     return fmt::format("{} {}", to_string(cell.meta), where);
   };
-  std::string out = fmt::format("arena {} lower_bound {} launches {}\n", layout_.arena_bytes, layout_.lower_bound,
-                                launches_.size());
+  std::string out =
+      fmt::format("arena {} lower_bound {} launches {}\n", layout_.arena_bytes, layout_.lower_bound, launches_.size());
   for (const Launch& l : launches_) {
     out += fmt::format("  {} [{}] {}:", l.op, l.kernel, l.name);
     for (const int c : l.in_cells) out += " " + label(c) + ",";

@@ -19,8 +19,8 @@ Layout plan_layout(const Stage& stage, const std::vector<Cell>& cells, int first
 
 class Program {
  public:
-  // `carried`: buffers of earlier stages that are still needed, with offsets; they are kept in place. `carried_cells`: their
-  // cells. `first_output_slot`: outputs are written to slot first_output_slot + position.
+  // `carried`: buffers of earlier stages that are still needed, with offsets; they are kept in place. `carried_cells`:
+  // their cells. `first_output_slot`: outputs are written to slot first_output_slot + position.
   Program(const Stage& stage, const std::vector<Cell>& cells, const std::vector<Buffer>& carried,
           const std::vector<int>& carried_cells, int first_output_slot);
 
@@ -48,10 +48,10 @@ class Program {
     std::vector<int> in_cells, out_cells;  // for text
   };
   struct Patch {
-    bool output;      // of out_ or in_
+    bool output;  // of out_ or in_
     size_t index;
     int slot;
-    int64_t offset;   // bytes
+    int64_t offset;  // bytes
   };
   friend Layout plan_layout(const Stage&, const std::vector<Cell>&, int);
   Program() = default;

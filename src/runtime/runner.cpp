@@ -25,7 +25,7 @@ struct Runner::Node {
   PathState path;  // after this stage; continues in the children
   Stage stage;
   std::unique_ptr<Program> program;
-  int64_t arena_bytes = 0;      // up to here
+  int64_t arena_bytes = 0;  // up to here
   int64_t lower_bound = 0;
   std::vector<int64_t> answer;  // of the current run, reused
   struct Child {
@@ -46,7 +46,8 @@ struct Runner::Root {
   std::unique_ptr<Node> node;
 };
 
-Runner::Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options, const std::atomic<bool>* stop)
+Runner::Runner(const Graph& graph, PackCache& packs, Team& team, const SessionOptions& options,
+               const std::atomic<bool>* stop)
     : graph_(graph), packs_(packs), team_(team), options_(options), stop_(stop ? *stop : cancelled_) {}
 Runner::~Runner() = default;
 
@@ -170,7 +171,8 @@ Runner::Node& Runner::child_for(Node& node) {
   resume_path(path, node.stage, values, results);
   auto [carried, carried_cells] = node.program->carry(node.stage);
   Answer answer = node.answer;
-  node.children.push_back({std::move(answer), make_node(std::move(path), std::move(carried), std::move(carried_cells))});
+  node.children.push_back(
+      {std::move(answer), make_node(std::move(path), std::move(carried), std::move(carried_cells))});
   return *node.children.back().node;
 }
 
@@ -257,7 +259,8 @@ void Runner::run(std::span<const Tensor> inputs, std::vector<Tensor>& outputs) {
       slots_[ins + static_cast<size_t>(position)] = static_cast<std::byte*>(t.raw_mutable());
     }
     node->program->run(slots_.data(), team_, stop_, profile_);
-    for (const auto& [position, c] : node->program->copied_outputs()) copy_output(*node, c, outputs[static_cast<size_t>(position)]);
+    for (const auto& [position, c] : node->program->copied_outputs())
+      copy_output(*node, c, outputs[static_cast<size_t>(position)]);
     if (node->stage.finished) break;
     run_host_calls(*node);
     node = &child_for(*node);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runner: a graph made ready for the shapes it meets. Programs form a tree: the root for the input shapes, and below each
-// program whose end waits for values (If, computed shapes, NonZero) one for each answer seen. Running a known path looks up
-// and launches; it plans and allocates nothing.
+// Runner: a graph made ready for the shapes it meets. Programs form a tree: the root for the input shapes, and below
+// each program whose end waits for values (If, computed shapes, NonZero) one for each answer seen. Running a known path
+// looks up and launches; it plans and allocates nothing.
 #pragma once
 #include <nbx/session.h>
 
@@ -53,8 +53,8 @@ class Runner {
   Arena arena_;
   std::vector<std::unique_ptr<Root>> roots_;  // most recently used last
   std::map<const Graph*, std::unique_ptr<Runner>> bodies_;
-  std::vector<std::byte*> slots_;             // addresses of inputs, outputs, host results
-  std::vector<Tensor> held_;                  // host results of the current run, by slot
+  std::vector<std::byte*> slots_;  // addresses of inputs, outputs, host results
+  std::vector<Tensor> held_;       // host results of the current run, by slot
   std::atomic<bool> cancelled_{false};
   const std::atomic<bool>& stop_;
   std::vector<ProfileEvent>* profile_ = nullptr;

@@ -28,7 +28,8 @@ void check_input(const ValueInfo& info, DType dtype, const Shape& shape) {
   bool fits = info.dims->size() == shape.size();
   for (size_t d = 0; fits && d < shape.size(); ++d)
     fits = (*info.dims)[d].extent < 0 || (*info.dims)[d].extent == shape[d];
-  if (!fits) fail(Code::shape, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape), to_string(info));
+  if (!fits)
+    fail(Code::shape, "input '{}' is {}, the model wants {}", info.name, describe(dtype, shape), to_string(info));
 }
 
 }  // namespace

@@ -167,8 +167,10 @@ TEST(Session, TakesTheBranchOfEachRun) {
   Session session(Model::from_graph(branching()), {.threads = 1});
   const Tensor x = Tensor::of<float>({2}, {1, 2});
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(session.run({{"x", x}, {"flag", Tensor::scalar<bool>(true)}})[0].to_doubles(), (std::vector<double>{-2, -4}));
-    EXPECT_EQ(session.run({{"x", x}, {"flag", Tensor::scalar<bool>(false)}})[0].to_doubles(), (std::vector<double>{-1, -2, -1, -2}));
+    EXPECT_EQ(session.run({{"x", x}, {"flag", Tensor::scalar<bool>(true)}})[0].to_doubles(),
+              (std::vector<double>{-2, -4}));
+    EXPECT_EQ(session.run({{"x", x}, {"flag", Tensor::scalar<bool>(false)}})[0].to_doubles(),
+              (std::vector<double>{-1, -2, -1, -2}));
   }
   EXPECT_EQ(session.stats().programs, 3);  // the condition, and one a branch
 }
@@ -184,7 +186,8 @@ TEST(Session, LoopsRunTheirBodyAndStackItsResults) {
   const int outer = body->add_input("outer", {});
   const TensorRef next = body->add("aten::add.Tensor", {ref(state), ref(outer)});
   body->outputs = {cond, next.id, next.id};
-  const auto out = g.add_node(require_op("custom::loop"), {ref(n), None{}, TensorRefs{ref(x)}, TensorRefs{ref(x)}}, {}, 2);
+  const auto out =
+      g.add_node(require_op("custom::loop"), {ref(n), None{}, TensorRefs{ref(x)}, TensorRefs{ref(x)}}, {}, 2);
   g.nodes.back().bodies = {body};
   g.outputs = {out[0], out[1]};
   Session session(Model::from_graph(std::move(g)), {.threads = 1});
@@ -198,7 +201,7 @@ TEST(Session, LoopsRunTheirBodyAndStackItsResults) {
 TEST(Session, ShapesThatDependOnValuesFollowThem) {
   Graph g;
   const int x = g.add_input("x", type(DType::float32, {-1}));
-  const TensorRef where = g.add("aten::nonzero", {ref(x)});           // [n, 1]
+  const TensorRef where = g.add("aten::nonzero", {ref(x)});  // [n, 1]
   const TensorRef index = g.add("aten::squeeze.dim", {where, int64_t{1}});
   const TensorRef picked = g.add("aten::index_select", {ref(x), int64_t{0}, index});
   g.outputs = {g.add("aten::mul.Tensor", {picked, 10.0}).id};

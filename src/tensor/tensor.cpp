@@ -104,7 +104,8 @@ int64_t Tensor::dim(int64_t d) const {
 const void* Tensor::raw() const {
   require(defined(), Code::type, "an undefined tensor has no elements");
   if (storage_->device().kind != DeviceKind::cpu)
-    fail(Code::unsupported, "{} is on device {}: the host cannot read it", describe(*this), to_string(storage_->device()));
+    fail(Code::unsupported, "{} is on device {}: the host cannot read it", describe(*this),
+         to_string(storage_->device()));
   return storage_->data() + offset_ * itemsize(dtype_);
 }
 

@@ -24,18 +24,18 @@ struct Result {
   std::string out, err;
   long peak_kib = 0;  // largest resident size
 };
-// `program` in the build's bin folder. `interrupt_after_ms` >= 0: SIGINT then. A program that runs longer than a minute is ended,
-// and the test fails.
+// `program` in the build's bin folder. `interrupt_after_ms` >= 0: SIGINT then. A program that runs longer than a minute
+// is ended, and the test fails.
 Result run(const std::string& program, const std::vector<std::string>& arguments, int interrupt_after_ms = -1);
 
 // ONNX messages, as bytes.
 std::string field(int number, const std::string& bytes);  // length-delimited: message, string, packed
 std::string field(int number, uint64_t value);            // varint
-std::string onnx_node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                      const std::string& attributes = "");
-std::string onnx_ints(const std::string& name, const std::vector<int64_t>& values);            // initializer [n]
-std::string onnx_scalar(const std::string& name, int64_t value);                               // initializer []
-std::string onnx_floats(const std::string& name, const std::vector<float>& values);            // initializer [n]
+std::string onnx_node(const std::string& op, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs, const std::string& attributes = "");
+std::string onnx_ints(const std::string& name, const std::vector<int64_t>& values);  // initializer [n]
+std::string onnx_scalar(const std::string& name, int64_t value);                     // initializer []
+std::string onnx_floats(const std::string& name, const std::vector<float>& values);  // initializer [n]
 // `dims` of -1: unknown. Types: 1 float32, 7 int64, 9 bool.
 std::string onnx_value(const std::string& name, int type, const std::vector<int64_t>& dims);
 struct OnnxGraph {

@@ -41,7 +41,8 @@ Result run(const std::string& program, const std::vector<std::string>& arguments
   rusage usage{};
   while (wait4(child, &status, WNOHANG, &usage) == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+    const auto gone =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
     if (!interrupted && gone >= interrupt_after_ms) interrupted = kill(child, SIGINT) == 0;
     if (!ended && gone > 60'000) {
       ended = kill(child, SIGKILL) == 0;
@@ -78,8 +79,8 @@ std::string field(int number, const std::string& bytes) {
 }
 std::string field(int number, uint64_t value) { return varint(static_cast<uint64_t>(number) << 3) + varint(value); }
 
-std::string onnx_node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                      const std::string& attributes) {
+std::string onnx_node(const std::string& op, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs, const std::string& attributes) {
   std::string out;
   for (const std::string& name : inputs) out += field(1, name);
   for (const std::string& name : outputs) out += field(2, name);
@@ -112,7 +113,6 @@ std::string onnx_model(const OnnxGraph& graph, const std::string& functions) {
   return field(1, uint64_t{10}) + field(7, graph.bytes()) + field(8, field(2, uint64_t{21})) +
          field(8, field(1, std::string("my")) + field(2, uint64_t{1})) + functions;
 }
-
 
 namespace {
 
@@ -167,7 +167,8 @@ TEST_F(Command, RunPrintsTheOutputsAndTheTimes) {
 TEST_F(Command, OutputsAreTheSameInEveryContainerAndAreRight) {
   const std::vector<double> y{0, 0, 1, 2, 0, 4}, z{-2, 0, 2, 4, -6, 8};
   for (const char* file : {"x.npy", "x.npz", "x.safetensors"}) {
-    runs({"run", model, "-i", std::string(file) == "x.npy" ? "x=" + (folder / file) : folder / file, "-o", folder / "o.npz"});
+    runs({"run", model, "-i", std::string(file) == "x.npy" ? "x=" + (folder / file) : folder / file, "-o",
+          folder / "o.npz"});
     const NamedTensors got = read_npz(folder / "o.npz");
     ASSERT_EQ(got.size(), 2u);
     EXPECT_EQ(got[0].second.to_doubles(), y);
@@ -234,7 +235,8 @@ TEST_F(Command, AWrongFlagOrValueIsNamed) {
   refuses({"frob"}, {"'frob'", "inspect"});
   refuses({"run"}, {"MODEL"});
   refuses({"run", model, "-i", in, "--frob"}, {"--frob"});
-  for (const char* threads : {"-1", "100000", "many", ""}) refuses({"run", model, "-i", in, "--threads", threads}, {"--threads"});
+  for (const char* threads : {"-1", "100000", "many", ""})
+    refuses({"run", model, "-i", in, "--threads", threads}, {"--threads"});
   refuses({"run", model, "-i", in, "--repeat", "-3"}, {"--repeat", "-3"});
   EXPECT_EQ(runs({"run", model, "-i", in, "--threads", "0"}).err, "");
 }
@@ -274,7 +276,10 @@ TEST_F(Command, ATargetThatCannotBeWrittenIsRefusedAndLeavesNothing) {
 }
 
 TEST_F(Command, GoldenSaysWhatItCannotRead) {
-  for (const std::vector<std::string>& a : {std::vector<std::string>{}, {"frob"}, {"model", folder / "gone"}, {"promotion", folder / "gone.json"},
+  for (const std::vector<std::string>& a : {std::vector<std::string>{},
+                                            {"frob"},
+                                            {"model", folder / "gone"},
+                                            {"promotion", folder / "gone.json"},
                                             {"promotion", folder.write("bad.json", "{")}}) {
     const Result r = run("nbx-golden", a);
     EXPECT_EQ(r.code, 2) << r.err;

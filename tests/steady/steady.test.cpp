@@ -28,8 +28,10 @@ const Case kCases[] = {
     {"rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", {{DType::float32, {1, 3, 48, 192}}}},
     {"rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", {{DType::float32, {1, 3, 96, 96}}}},
     {"rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", {{DType::float32, {1, 3, 48, 96}}}},
-    {"silero_vad/data/silero_vad.onnx", {{DType::float32, {1, 576}}, {DType::float32, {2, 1, 128}}, {DType::int64, {}}}},
-    {"silero_vad/data/silero_vad_16k_sequence.onnx", {{DType::float32, {9, 576}}, {DType::float32, {1, 1, 128}}, {DType::float32, {1, 1, 128}}}},
+    {"silero_vad/data/silero_vad.onnx",
+     {{DType::float32, {1, 576}}, {DType::float32, {2, 1, 128}}, {DType::int64, {}}}},
+    {"silero_vad/data/silero_vad_16k_sequence.onnx",
+     {{DType::float32, {9, 576}}, {DType::float32, {1, 1, 128}}, {DType::float32, {1, 1, 128}}}},
 };
 
 class SteadyState : public testing::TestWithParam<Case> {};
@@ -37,7 +39,8 @@ class SteadyState : public testing::TestWithParam<Case> {};
 TEST_P(SteadyState, AllocatesNothing) {
   const std::string path = std::string(NBX_SOURCE_DIR "/.models/") + GetParam().path;
   struct stat s;
-  if (stat(path.c_str(), &s) != 0) GTEST_SKIP() << "the model package is not installed: " << path;  // ./nbx-dev test installs it
+  if (stat(path.c_str(), &s) != 0)
+    GTEST_SKIP() << "the model package is not installed: " << path;  // ./nbx-dev test installs it
   Session session(Model::load(path), {.threads = 2});
   std::vector<Tensor> inputs, outputs;
   for (const auto& [dtype, shape] : GetParam().inputs) {

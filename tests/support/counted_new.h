@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included once in a test binary: every allocation of the process is counted (a tensor's storage allocates its handle with it).
+// Included once in a test binary: every allocation of the process is counted (a tensor's storage allocates its handle
+// with it).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -12,8 +13,9 @@ inline std::atomic<int64_t> counted_allocations{0};
 inline int64_t allocations() { return counted_allocations; }
 inline void* counted_new(size_t bytes, size_t alignment) {
   ++counted_allocations;
-  void* p = alignment <= alignof(std::max_align_t) ? std::malloc(bytes ? bytes : 1)
-                                                   : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* p = alignment <= alignof(std::max_align_t)
+                ? std::malloc(bytes ? bytes : 1)
+                : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (!p) throw std::bad_alloc();
   return p;
 }

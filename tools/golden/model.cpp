@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real models: a folder with a manifest.json, inputs and reference outputs in safetensors files. Each case runs once for each
-// thread count; the first is held to the reference, the others to the bits of the first.
+// Real models: a folder with a manifest.json, inputs and reference outputs in safetensors files. Each case runs once
+// for each thread count; the first is held to the reference, the others to the bits of the first.
 #include <fmt/format.h>
 #include <nbx/session.h>
 
+#include <sys/stat.h>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "base/check.h"
 #include "golden/archive.h"
@@ -41,7 +41,8 @@ bool file_exists(const std::string& path) {
 }
 
 // The model behind a case's `graph`, or a reason why there is none.
-std::shared_ptr<const Model> load(const Json& manifest, const std::string& weights, const std::string& graph, std::string& reason) {
+std::shared_ptr<const Model> load(const Json& manifest, const std::string& weights, const std::string& graph,
+                                  std::string& reason) {
   const size_t mark = graph.find('!');  // archive.tar.gz!member
   const std::string path = weights + "/" + graph.substr(0, mark);
   require(file_exists(path), Code::file, "{}: no such file; install the package {} into {}", path,
@@ -52,13 +53,15 @@ std::shared_ptr<const Model> load(const Json& manifest, const std::string& weigh
   };
   if (mark != std::string::npos) {
 #if NBX_HAVE_ONNX
-    if (ends(".onnx")) return Model::from_graph(import_onnx(read_tar_member(path, graph.substr(mark + 1)), std::string()));
+    if (ends(".onnx"))
+      return Model::from_graph(import_onnx(read_tar_member(path, graph.substr(mark + 1)), std::string()));
 #endif
     reason = "no reader for this format in an archive yet: " + graph;
     return nullptr;
   }
   if (ends(".onnx") || ends(".json")) return Model::load(path);
-  if (auto built = examples::build_model(manifest.value("model", std::string()), path)) return Model::from_graph(std::move(*built));
+  if (auto built = examples::build_model(manifest.value("model", std::string()), path))
+    return Model::from_graph(std::move(*built));
   reason = "no builder for this format yet: " + graph;
   return nullptr;
 }
@@ -140,7 +143,8 @@ Tensor result_for(const NamedTensors& results, const std::string& name) {
 }
 
 // One line a wrong output; empty when all are right.
-std::vector<std::string> compare(const NamedTensors& results, const NamedTensors& reference, const std::vector<Wanted>& wanted) {
+std::vector<std::string> compare(const NamedTensors& results, const NamedTensors& reference,
+                                 const std::vector<Wanted>& wanted) {
   std::vector<std::string> wrong;
   for (const Wanted& w : wanted) {
     const Tensor got = result_for(results, w.name);
@@ -157,7 +161,8 @@ std::vector<std::string> compare(const NamedTensors& results, const NamedTensors
 
 void run_case(const Json& manifest, const Json& c, const std::string& folder, const std::string& weights,
               const std::string& graph, const std::vector<int>& threads, Counts& counts) {
-  const std::string label = fmt::format("{}/{} {}", manifest.value("model", "?"), c.value("name", "?"), graph.substr(graph.rfind('/') + 1));
+  const std::string label =
+      fmt::format("{}/{} {}", manifest.value("model", "?"), c.value("name", "?"), graph.substr(graph.rfind('/') + 1));
   try {
     std::string reason;
     const auto model = load(manifest, weights, graph, reason);
@@ -170,7 +175,8 @@ void run_case(const Json& manifest, const Json& c, const std::string& folder, co
     const NamedTensors reference = read_safetensors(folder + "/" + c.at("outputs_file").get<std::string>()).tensors;
     std::vector<Wanted> wanted;
     for (const Json& o : c.at("outputs"))
-      wanted.push_back({o.at("name").get<std::string>(), o.value("exact", false), o.value("atol", 0.0), o.value("rtol", 0.0)});
+      wanted.push_back(
+          {o.at("name").get<std::string>(), o.value("exact", false), o.value("atol", 0.0), o.value("rtol", 0.0)});
     std::optional<NamedTensors> first;
     std::vector<std::string> wrong;
     for (const int n : threads) {
@@ -220,14 +226,16 @@ int golden_model(int argc, char** argv) {
       for (size_t at = 0; at < value.size();) {
         char* end = nullptr;
         const long n = std::strtol(value.c_str() + at, &end, 10);
-        require(end != value.c_str() + at && n >= 1 && n <= 1024, Code::value, "--threads '{}': numbers of 1 to 1024 with commas", value);
+        require(end != value.c_str() + at && n >= 1 && n <= 1024, Code::value,
+                "--threads '{}': numbers of 1 to 1024 with commas", value);
         threads.push_back(static_cast<int>(n));
         at = static_cast<size_t>(end - value.c_str()) + 1;
       }
     } else if (folder.empty() && arg[0] != '-') {
       folder = arg;
     } else {
-      fail(Code::value, "model: unexpected argument '{}'; usage: nbx-golden model DIR --weights DIR [--threads 1,2]", arg);
+      fail(Code::value, "model: unexpected argument '{}'; usage: nbx-golden model DIR --weights DIR [--threads 1,2]",
+           arg);
     }
   }
   require(!folder.empty() && !weights.empty() && !threads.empty(), Code::value,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node tests that the onnx package generates (scripts/make_node_tests.py writes them). A case whose ops are all claimed
-// must pass. A case that is not supported must be in the list, and one that is in the list must not be supported: the list
-// says what is missing today.
+// The node tests that the onnx package generates (scripts/make_node_tests.py writes them). A case whose ops are all
+// claimed must pass. A case that is not supported must be in the list, and one that is in the list must not be
+// supported: the list says what is missing today.
 #include <fmt/format.h>
 #include <nbx/session.h>
 
@@ -54,7 +54,8 @@ double rtol_for(DType dtype, double rtol) {
 
 std::string differs(const Tensor& got, const Tensor& want, double atol, double rtol) {
   if (!got.defined()) return "no result";
-  if (got.dtype() != want.dtype() || got.shape() != want.shape()) return fmt::format("is {}, should be {}", describe(got), describe(want));
+  if (got.dtype() != want.dtype() || got.shape() != want.shape())
+    return fmt::format("is {}, should be {}", describe(got), describe(want));
   const Comparison c = compare_close(got, want, atol, rtol_for(want.dtype(), rtol));
   return c.ok ? std::string() : c.text();
 }
@@ -87,9 +88,11 @@ Outcome run_case(const fs::path& folder) {
   } catch (const Error& e) {
     return e.code() == Code::unsupported ? skip(e.what()) : wrong(e.what());
   }
-  if (outputs.size() != wanted.size()) return wrong(fmt::format("{} outputs, should be {}", outputs.size(), wanted.size()));
+  if (outputs.size() != wanted.size())
+    return wrong(fmt::format("{} outputs, should be {}", outputs.size(), wanted.size()));
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const std::string text = differs(outputs[i], wanted[i], about.at("atol").get<double>(), about.at("rtol").get<double>());
+    const std::string text =
+        differs(outputs[i], wanted[i], about.at("atol").get<double>(), about.at("rtol").get<double>());
     if (!text.empty()) return wrong(fmt::format("output {}: {}", model->outputs()[i].name, text));
   }
   return {};
@@ -105,7 +108,8 @@ std::map<std::string, std::string> read_list(const std::string& path) {
     const size_t space = line.find(' ');
     const size_t reason = space == std::string::npos ? space : line.find_first_not_of(' ', space);
     require(reason != std::string::npos, Code::file, "{}: the line '{}' has no reason", path, line);
-    require(out.emplace(line.substr(0, space), line.substr(reason)).second, Code::file, "{}: {} is listed twice", path, line.substr(0, space));
+    require(out.emplace(line.substr(0, space), line.substr(reason)).second, Code::file, "{}: {} is listed twice", path,
+            line.substr(0, space));
   }
   return out;
 }
@@ -119,7 +123,10 @@ Options parse(int argc, char** argv) {
   Options o;
   for (int i = 0; i < argc; ++i) {
     const std::string arg = argv[i];
-    std::string* to = arg == "--list" ? &o.list : arg == "--write-list" ? &o.write_list : arg == "--only" ? &o.only : nullptr;
+    std::string* to = arg == "--list"         ? &o.list
+                      : arg == "--write-list" ? &o.write_list
+                      : arg == "--only"       ? &o.only
+                                              : nullptr;
     if (!to) {
       require(o.folder.empty() && arg.rfind("--", 0) != 0, Code::value, "unexpected argument '{}'; {}", arg, kUsage);
       o.folder = arg;
@@ -137,7 +144,8 @@ int run(const Options& o) {
   const auto listed = o.list.empty() ? std::map<std::string, std::string>() : read_list(o.list);
   std::vector<fs::path> cases;
   for (const auto& entry : fs::directory_iterator(o.folder))
-    if (entry.is_directory() && entry.path().filename().string().find(o.only) != std::string::npos) cases.push_back(entry.path());
+    if (entry.is_directory() && entry.path().filename().string().find(o.only) != std::string::npos)
+      cases.push_back(entry.path());
   std::sort(cases.begin(), cases.end());
   int passed = 0, failed = 0;
   std::map<std::string, std::string> skipped, current;  // as listed, and as found
@@ -175,8 +183,11 @@ int run(const Options& o) {
       report(name, "passes: take it out of " + o.list);
   }
   for (const auto& [name, reason] : listed)
-    if (o.only.empty() && !fs::is_directory(fs::path(o.folder) / name)) report(name, "is in " + o.list + ", but there is no such case");
-  std::string text = "# Node tests of the onnx package that nbx does not support yet: case, reason. Checked by nbx-golden onnx-node.\n";
+    if (o.only.empty() && !fs::is_directory(fs::path(o.folder) / name))
+      report(name, "is in " + o.list + ", but there is no such case");
+  std::string text =
+      "# Node tests of the onnx package that nbx does not support yet: case, reason. Checked by nbx-golden "
+      "onnx-node.\n";
   for (const auto& [name, reason] : current) text += fmt::format("{} {}\n", name, reason);
   for (const auto& [name, reason] : skipped)
     if (o.list.empty() || !o.only.empty()) fmt::print("skip {}: {}\n", name, reason);

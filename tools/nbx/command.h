@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of `nbx`, one file each. Exit codes: 0; 1 the work failed; 2 bad input (files, flags, shapes); 3 a defect of
-// nbx; 130 interrupted.
+// The subcommands of `nbx`, one file each. Exit codes: 0; 1 the work failed; 2 bad input (files, flags, shapes); 3 a
+// defect of nbx; 130 interrupted.
 #pragma once
 #include <nbx/session.h>
 

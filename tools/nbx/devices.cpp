@@ -31,15 +31,20 @@ int run(bool json) {
   const auto targets = cpu_targets();
   if (json) {
     Json j = Json::array();
-    j.push_back({{"name", "cpu"}, {"model", cpu_model()}, {"cores", cores}, {"memory_bytes", memory}, {"simd_targets", targets}, {"simd_target", cpu_target()}});
+    j.push_back({{"name", "cpu"},
+                 {"model", cpu_model()},
+                 {"cores", cores},
+                 {"memory_bytes", memory},
+                 {"simd_targets", targets},
+                 {"simd_target", cpu_target()}});
     j.push_back({{"name", "null"}, {"model", "plans and records, computes nothing"}});
     fmt::print("{}\n", j.dump(1));
     return 0;
   }
   std::string list;
   for (const auto& t : targets) list += (list.empty() ? "" : ", ") + t;
-  fmt::print("cpu   {}, {} cores for this process, {} memory, SIMD {} (compiled and possible here: {})\n", cpu_model(), cores,
-             human_bytes(memory), cpu_target(), list);
+  fmt::print("cpu   {}, {} cores for this process, {} memory, SIMD {} (compiled and possible here: {})\n", cpu_model(),
+             cores, human_bytes(memory), cpu_target(), list);
   fmt::print("null  plans and records, computes nothing\n");
   return 0;
 }

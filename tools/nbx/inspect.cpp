@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "backend/null/device.h"
 #include "graph/graph.h"
 #include "io/load_graph.h"
 #include "io/nbx_json.h"
-#include "backend/null/device.h"
 #include "nbx/command.h"
 #include "runtime/record.h"
 
@@ -29,7 +29,8 @@ void count_ops(const Graph& g, std::map<std::string, int>& counts) {
 }
 
 // "name=1,3,48,160", for each input; a free extent that is not given is 1.
-std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Model& model, const std::vector<std::string>& given) {
+std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Model& model,
+                                                                        const std::vector<std::string>& given) {
   std::map<std::string, Shape> by_name;
   for (const std::string& text : given) {
     const size_t eq = text.rfind('=');
@@ -77,8 +78,13 @@ void show_launches(const Model& model, const Options& o) {
     j["lower_bound_bytes"] = r.lower_bound_bytes;
     j["launches"] = Json::array();
     for (const LaunchRecord& l : device.launches())
-      j["launches"].push_back({{"op", l.op}, {"node", l.node}, {"kernel", l.kernel}, {"keys", l.keys}, {"bytes", l.bytes},
-                               {"flops", l.flops}, {"workspace", l.workspace}});
+      j["launches"].push_back({{"op", l.op},
+                               {"node", l.node},
+                               {"kernel", l.kernel},
+                               {"keys", l.keys},
+                               {"bytes", l.bytes},
+                               {"flops", l.flops},
+                               {"workspace", l.workspace}});
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
     return;
   }
@@ -88,8 +94,9 @@ void show_launches(const Model& model, const Options& o) {
     for (const std::string& k : l.keys) keys += (keys.empty() ? "" : "; ") + k;
     rows.push_back({l.op, l.kernel, fmt::format("{}", l.bytes), fmt::format("{}", l.flops), keys});
   }
-  fmt::print("{}{} launches, arena {}, lower bound {}{}\n", table(rows), device.launches().size(), human_bytes(r.arena_bytes),
-             human_bytes(r.lower_bound_bytes), r.complete ? "" : "; what follows depends on values");
+  fmt::print("{}{} launches, arena {}, lower bound {}{}\n", table(rows), device.launches().size(),
+             human_bytes(r.arena_bytes), human_bytes(r.lower_bound_bytes),
+             r.complete ? "" : "; what follows depends on values");
 }
 
 int run(const Options& o) {
@@ -165,9 +172,12 @@ void add_inspect(CLI::App& app, Action& action) {
   cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json")->required();
   cmd->add_flag("--text", o->text, "list the graph, one node a line, after the load passes");
   cmd->add_flag("--plan", o->plan, "list the launches of the program for --shape, with their places in the arena");
-  cmd->add_flag("--launches", o->launches, "the launches on the null device for --shape: kernels, keys, bytes, flops; nothing runs");
-  cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")->allow_extra_args(false);
-  cmd->add_option("--save-json", o->save, "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
+  cmd->add_flag("--launches", o->launches,
+                "the launches on the null device for --shape: kernels, keys, bytes, flops; nothing runs");
+  cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")
+      ->allow_extra_args(false);
+  cmd->add_option("--save-json", o->save,
+                  "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
   cmd->add_flag("--json", o->json, "print for machines");
   cmd->footer("Examples:\n  nbx inspect model.onnx\n  nbx inspect model.onnx --plan --shape x=1,3,48,160");
   cmd->callback([o, &action] { action = [o] { return run(*o); }; });

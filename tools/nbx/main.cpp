@@ -34,8 +34,9 @@ int report(const std::string& text, int code) {
 
 int main(int argc, char** argv) {
   using namespace nbx;
-  CLI::App app{"nbx: runs neural networks. Small, exact, predictable.\n"
-               "Example: nbx run model.onnx -i x=picture.png -o out.npz"};
+  CLI::App app{
+      "nbx: runs neural networks. Small, exact, predictable.\n"
+      "Example: nbx run model.onnx -i x=picture.png -o out.npz"};
   app.name("nbx");
   app.set_version_flag("--version", NBX_VERSION);
   app.require_subcommand(1);
@@ -46,7 +47,8 @@ int main(int argc, char** argv) {
   command::add_devices(app, action);
   const auto named = [&](const CLI::App* a) { return a->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
-    return report(fmt::format("there is no command '{}'; run, inspect, ops and devices are there (nbx --help)", argv[1]), 2);
+    return report(
+        fmt::format("there is no command '{}'; run, inspect, ops and devices are there (nbx --help)", argv[1]), 2);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

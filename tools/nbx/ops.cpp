@@ -57,8 +57,9 @@ int run(const Options& o) {
       j["onnx"] = r.imports;
       j["aliases"] = r.op->aliases;
       j["source"] = r.op->source;
-      j["parts"] = {{"schema", !r.op->schema.empty()}, {"infer", r.op->infer != nullptr}, {"cost", r.op->cost != nullptr},
-                    {"keys", r.op->keys != nullptr},   {"kernels", !r.op->kernels.empty()}, {"oracle", r.op->oracle != nullptr},
+      j["parts"] = {{"schema", !r.op->schema.empty()},    {"infer", r.op->infer != nullptr},
+                    {"cost", r.op->cost != nullptr},      {"keys", r.op->keys != nullptr},
+                    {"kernels", !r.op->kernels.empty()},  {"oracle", r.op->oracle != nullptr},
                     {"samples", r.op->samples != nullptr}};
       j["missing"] = r.missing;
       j["control_flow"] = r.op->has(kControl);

@@ -90,12 +90,14 @@ void check_target(const std::string& path, bool is_output) {
   if (path.empty()) return;
   const std::filesystem::path target(path);
   std::string suffix = target.extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (is_output && suffix != ".npz" && suffix != ".safetensors" && suffix != ".npy")
     throw Error(Code::value, path + ": outputs are written to .npz, .safetensors or .npy");
   std::error_code ignored;
   const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  if (!std::filesystem::is_directory(folder, ignored)) throw Error(Code::file, path + ": there is no folder " + folder.string());
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw Error(Code::file, path + ": there is no folder " + folder.string());
   if (std::filesystem::is_directory(target, ignored)) throw Error(Code::file, path + ": this is a folder; name a file");
   if (access(folder.c_str(), W_OK) != 0) throw Error(Code::file, path + ": no file can be made in " + folder.string());
 }
@@ -200,14 +202,15 @@ int run(const Options& o) {
   }
   for (size_t i = 0; i < infos.size(); ++i) {
     const Summary s = summarise(outputs[i]);
-    fmt::print("{}: {}  min {:.6g}  max {:.6g}  mean {:.6g}{}\n", infos[i].name, describe(outputs[i]), s.min, s.max, s.mean,
-               s.nans ? fmt::format("  NaN {}", s.nans) : "");
+    fmt::print("{}: {}  min {:.6g}  max {:.6g}  mean {:.6g}{}\n", infos[i].name, describe(outputs[i]), s.min, s.max,
+               s.mean, s.nans ? fmt::format("  NaN {}", s.nans) : "");
     if (o.output.empty() && outputs[i].numel() <= 64) fmt::print("{}\n", to_string(outputs[i]));
   }
   if (!o.output.empty()) fmt::print("written to {}\n", o.output);
   fmt::print("load {:.1f} ms, first run {:.2f} ms", load_ms, first_ms);
   if (o.repeat > 0) fmt::print(", {} more: min {:.3f} ms, median {:.3f} ms", o.repeat, min_ms, median_ms);
-  fmt::print(", {} threads, peak memory {}, planned {}\n", session.threads(), human_bytes(peak), human_bytes(stats.arena_bytes));
+  fmt::print(", {} threads, peak memory {}, planned {}\n", session.threads(), human_bytes(peak),
+             human_bytes(stats.arena_bytes));
   return 0;
 }
 
@@ -223,13 +226,16 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("[NAME=]FILE");
   cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
   cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
-  cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")->check(CLI::Range(0, 1000000));
-  cmd->add_option("--profile", o->profile, "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
+  cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")
+      ->check(CLI::Range(0, 1000000));
+  cmd->add_option("--profile", o->profile,
+                  "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
   cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
   cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
   cmd->add_flag("--json", o->json, "print a report for machines");
-  cmd->footer("Examples:\n  nbx run model.onnx -i x=picture.png -o out.npz\n"
-              "  nbx run model.onnx -i inputs.safetensors --repeat 50 --threads 2 --json");
+  cmd->footer(
+      "Examples:\n  nbx run model.onnx -i x=picture.png -o out.npz\n"
+      "  nbx run model.onnx -i inputs.safetensors --repeat 50 --threads 2 --json");
   cmd->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 

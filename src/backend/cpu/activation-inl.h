@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations of ActivationSpec on float vectors, for kernel files (include as simd.h). with_activation(spec, f) calls f
-// once with a functor act(d, v) for the kind: the switch is outside of f's loops.
+// The activations of ActivationSpec on float vectors, for kernel files (include as simd.h). with_activation(spec, f)
+// calls f once with a functor act(d, v) for the kind: the switch is outside of f's loops.
 #if defined(NBX_BACKEND_CPU_ACTIVATION_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NBX_BACKEND_CPU_ACTIVATION_H
 #undef NBX_BACKEND_CPU_ACTIVATION_H
@@ -8,8 +8,8 @@
 #define NBX_BACKEND_CPU_ACTIVATION_H
 #endif
 
-#include "backend/cpu/simd_math.h"
 #include "backend/activation_spec.h"
+#include "backend/cpu/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nbx {
@@ -89,17 +89,28 @@ struct LeakyRelu {
 template <class F>
 HWY_INLINE void with_activation(const ActivationSpec& spec, const F& f) {
   switch (spec.kind) {
-    case ActivationKind::none: return f(None());
-    case ActivationKind::relu: return f(Clamp{0.0f, simd::kInf});
-    case ActivationKind::clamp: return f(Clamp{spec.alpha, spec.beta});
-    case ActivationKind::sigmoid: return f(Sigmoid());
-    case ActivationKind::silu: return f(Silu());
-    case ActivationKind::gelu: return f(Gelu());
-    case ActivationKind::gelu_tanh: return f(GeluTanh());
-    case ActivationKind::hardsigmoid: return f(Hardsigmoid{spec.alpha, spec.beta});
-    case ActivationKind::hardswish: return f(Hardswish());
-    case ActivationKind::tanh: return f(Tanh());
-    case ActivationKind::leaky_relu: return f(LeakyRelu{spec.alpha});
+    case ActivationKind::none:
+      return f(None());
+    case ActivationKind::relu:
+      return f(Clamp{0.0f, simd::kInf});
+    case ActivationKind::clamp:
+      return f(Clamp{spec.alpha, spec.beta});
+    case ActivationKind::sigmoid:
+      return f(Sigmoid());
+    case ActivationKind::silu:
+      return f(Silu());
+    case ActivationKind::gelu:
+      return f(Gelu());
+    case ActivationKind::gelu_tanh:
+      return f(GeluTanh());
+    case ActivationKind::hardsigmoid:
+      return f(Hardsigmoid{spec.alpha, spec.beta});
+    case ActivationKind::hardswish:
+      return f(Hardswish());
+    case ActivationKind::tanh:
+      return f(Tanh());
+    case ActivationKind::leaky_relu:
+      return f(LeakyRelu{spec.alpha});
   }
 }
 

@@ -18,9 +18,7 @@ int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 int64_t product(const Dims3& d) { return d[0] * d[1] * d[2]; }
 
-void widen_all(const void* src, DType dtype, int64_t n, float* dst) {
-  gemm_kernels().widen(src, dtype, 0, 1, n, dst);
-}
+void widen_all(const void* src, DType dtype, int64_t n, float* dst) { gemm_kernels().widen(src, dtype, 0, 1, n, dst); }
 
 }  // namespace
 
@@ -35,15 +33,20 @@ Dims3 ConvGeometry::out(const Dims3& in) const {
 }
 
 PackedConv::PackedConv(const ConvGeometry& g, const void* weights, DType dtype) : geometry_(g) {
-  require(dtype == DType::float32 || is_half(dtype), Code::dtype, "conv: weights are {}; pass float32, bfloat16 or float16", name(dtype));
-  require(g.groups >= 1 && g.in_channels >= 1 && g.out_channels >= 1 && g.in_channels % g.groups == 0 && g.out_channels % g.groups == 0,
-          Code::value, "conv: {} groups do not divide {} input and {} output channels", g.groups, g.in_channels, g.out_channels);
+  require(dtype == DType::float32 || is_half(dtype), Code::dtype,
+          "conv: weights are {}; pass float32, bfloat16 or float16", name(dtype));
+  require(g.groups >= 1 && g.in_channels >= 1 && g.out_channels >= 1 && g.in_channels % g.groups == 0 &&
+              g.out_channels % g.groups == 0,
+          Code::value, "conv: {} groups do not divide {} input and {} output channels", g.groups, g.in_channels,
+          g.out_channels);
   for (size_t i = 0; i < 3; ++i)
     require(g.kernel[i] >= 1 && g.stride[i] >= 1 && g.dilation[i] >= 1, Code::value,
-            "conv: {} has kernel {}, stride {}, dilation {}; each must be at least 1", kDims[i], g.kernel[i], g.stride[i], g.dilation[i]);
+            "conv: {} has kernel {}, stride {}, dilation {}; each must be at least 1", kDims[i], g.kernel[i],
+            g.stride[i], g.dilation[i]);
 
   const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups, size = product(g.kernel);
-  const bool plain = product(g.kernel) == 1 && product(g.stride) == 1 && g.pad_begin == Dims3{0, 0, 0} && g.pad_end == Dims3{0, 0, 0};
+  const bool plain =
+      product(g.kernel) == 1 && product(g.stride) == 1 && g.pad_begin == Dims3{0, 0, 0} && g.pad_end == Dims3{0, 0, 0};
   const bool flat = g.kernel[0] == 1 && g.stride[0] == 1 && g.pad_begin[0] == 0 && g.pad_end[0] == 0;
   if (!g.transposed && plain) {
     path_ = ConvPath::pointwise;
@@ -187,7 +190,8 @@ void implicit(Team& team, const Conv& c, const Dims3& out) {
         const int64_t at = ((d * g.stride[0] + phase.first[0]) * out[1] + h * g.stride[1] + phase.first[1]) * out[2] +
                            w * g.stride[2] + phase.first[2];
         for (int64_t r = 0; r < rows; ++r)
-          store_strided(values + r * kPanelCols + j, run, c.y, c.y_dtype, (entry * m.m + m0 + r) * out_size + at, g.stride[2]);
+          store_strided(values + r * kPanelCols + j, run, c.y, c.y_dtype, (entry * m.m + m0 + r) * out_size + at,
+                        g.stride[2]);
         j += run;
       }
     };
@@ -202,14 +206,28 @@ void depthwise(Team& team, const Conv& c, const Dims3& out) {
   // Summed planes see every input channel, one after the other.
   const bool summed = c.weights->path() == ConvPath::planes;
   const int64_t terms = summed ? g.in_channels : 1;
-  const int64_t multiplier = summed ? 1 : g.out_channels / g.in_channels, slices = c.in[0], planes = c.batch * g.out_channels * slices;
+  const int64_t multiplier = summed ? 1 : g.out_channels / g.in_channels, slices = c.in[0],
+                planes = c.batch * g.out_channels * slices;
   const int64_t in_plane = c.in[1] * c.in[2], out_plane = out[1] * out[2], taps = g.kernel[1] * g.kernel[2];
   const auto plane_of = [&](int64_t index, int64_t term) {
-    const int64_t slice = index % slices, channel = index / slices % g.out_channels, image = index / slices / g.out_channels;
+    const int64_t slice = index % slices, channel = index / slices % g.out_channels,
+                  image = index / slices / g.out_channels;
     const int64_t from = ((image * g.in_channels + (summed ? term : channel / multiplier)) * slices + slice) * in_plane;
-    return DepthwisePlane{static_cast<const char*>(c.x) + from * itemsize(c.x_dtype), c.x_dtype, c.in[1], c.in[2], out[1], out[2],
-                          g.kernel[1], g.kernel[2], g.stride[1], g.stride[2], g.dilation[1], g.dilation[2], g.pad_begin[1],
-                          g.pad_begin[2], c.weights->depthwise_weights().data() + (channel * terms + term) * taps};
+    return DepthwisePlane{static_cast<const char*>(c.x) + from * itemsize(c.x_dtype),
+                          c.x_dtype,
+                          c.in[1],
+                          c.in[2],
+                          out[1],
+                          out[2],
+                          g.kernel[1],
+                          g.kernel[2],
+                          g.stride[1],
+                          g.stride[2],
+                          g.dilation[1],
+                          g.dilation[2],
+                          g.pad_begin[1],
+                          g.pad_begin[2],
+                          c.weights->depthwise_weights().data() + (channel * terms + term) * taps};
   };
 
   // A task is some planes, or a band of one: about a quarter million multiply-adds, and a copy that stays in L2.
@@ -219,12 +237,14 @@ void depthwise(Team& team, const Conv& c, const Dims3& out) {
   while (band > 1 && depthwise_scratch_floats(shape, band) > 64 * 1024) band = (band + 1) / 2;
   const int64_t bands = ceil_div(out[1], band);
   band = ceil_div(out[1], bands);
-  const int64_t together = bands > 1 ? 1 : std::clamp<int64_t>(250'000 / std::max<int64_t>(1, row_cost * out[1]), 1, planes);
+  const int64_t together =
+      bands > 1 ? 1 : std::clamp<int64_t>(250'000 / std::max<int64_t>(1, row_cost * out[1]), 1, planes);
   const int64_t tasks = ceil_div(planes, together) * bands;
   const GemmKernels kernels = gemm_kernels();
 
   team.run_with_scratch(
-      tasks, static_cast<size_t>(depthwise_scratch_floats(shape, band)) * sizeof(float), [&](int64_t task, int, void* memory) {
+      tasks, static_cast<size_t>(depthwise_scratch_floats(shape, band)) * sizeof(float),
+      [&](int64_t task, int, void* memory) {
         float* sums = static_cast<float*>(memory);
         const int64_t row0 = task % bands * band, row1 = std::min(out[1], row0 + band);
         const int64_t first = task / bands * together, last = std::min(planes, first + together);
@@ -265,15 +285,20 @@ void conv(Team& team, const Conv& c) {
   NBX_ASSERT(c.weights != nullptr);
   const ConvGeometry& g = c.weights->geometry();
   for (DType d : {c.x_dtype, c.y_dtype})
-    require(d == DType::float32 || is_half(d), Code::dtype, "conv: a tensor is {}; pass float32, bfloat16 or float16", name(d));
-  require(!(g.transposed && c.residual != nullptr), Code::unsupported, "conv: a transposed convolution cannot add a residual");
+    require(d == DType::float32 || is_half(d), Code::dtype, "conv: a tensor is {}; pass float32, bfloat16 or float16",
+            name(d));
+  require(!(g.transposed && c.residual != nullptr), Code::unsupported,
+          "conv: a transposed convolution cannot add a residual");
   const Dims3 out = g.out(c.in);
   if (c.batch <= 0 || out[0] <= 0 || out[1] <= 0 || out[2] <= 0) return;
   switch (c.weights->path()) {
-    case ConvPath::pointwise: return pointwise(team, c);
+    case ConvPath::pointwise:
+      return pointwise(team, c);
     case ConvPath::depthwise:
-    case ConvPath::planes: return depthwise(team, c, out);
-    case ConvPath::implicit: return implicit(team, c, out);
+    case ConvPath::planes:
+      return depthwise(team, c, out);
+    case ConvPath::implicit:
+      return implicit(team, c, out);
   }
 }
 

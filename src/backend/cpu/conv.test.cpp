@@ -25,14 +25,15 @@ struct Case {
     std::string s = "channels " + std::to_string(g.in_channels) + "->" + std::to_string(g.out_channels) + " groups " +
                     std::to_string(g.groups) + (g.transposed ? " transposed" : "") + " y " + name(y_dtype);
     for (size_t i = 0; i < 3; ++i)
-      s += " [in " + std::to_string(in[i]) + " k " + std::to_string(g.kernel[i]) + " s " + std::to_string(g.stride[i]) + " d " +
-           std::to_string(g.dilation[i]) + " p " + std::to_string(g.pad_begin[i]) + "," + std::to_string(g.pad_end[i]) + "]";
+      s += " [in " + std::to_string(in[i]) + " k " + std::to_string(g.kernel[i]) + " s " + std::to_string(g.stride[i]) +
+           " d " + std::to_string(g.dilation[i]) + " p " + std::to_string(g.pad_begin[i]) + "," +
+           std::to_string(g.pad_end[i]) + "]";
     return s;
   }
 };
 
-Case conv2d(int64_t cin, int64_t cout, int64_t groups, int64_t h, int64_t w, int64_t kh, int64_t kw, int64_t stride = 1, int64_t pad = 0,
-            int64_t dilation = 1) {
+Case conv2d(int64_t cin, int64_t cout, int64_t groups, int64_t h, int64_t w, int64_t kh, int64_t kw, int64_t stride = 1,
+            int64_t pad = 0, int64_t dilation = 1) {
   Case c;
   c.g.in_channels = cin, c.g.out_channels = cout, c.g.groups = groups;
   c.g.kernel = {1, kh, kw};
@@ -43,8 +44,10 @@ Case conv2d(int64_t cin, int64_t cout, int64_t groups, int64_t h, int64_t w, int
   return c;
 }
 
-// The definition, scattering for the transpose: another formula than the kernels'. `size` sums |terms| for the tolerance.
-void reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w, std::vector<double>& y, std::vector<double>& size) {
+// The definition, scattering for the transpose: another formula than the kernels'. `size` sums |terms| for the
+// tolerance.
+void reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w, std::vector<double>& y,
+               std::vector<double>& size) {
   const ConvGeometry& g = c.g;
   const Dims3 o = g.out(c.in);
   const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups;
@@ -86,7 +89,8 @@ void prove(const Case& c) {
   const int64_t out_plane = o[0] * o[1] * o[2], out_size = c.batch * g.out_channels * out_plane;
   ASSERT_GT(out_size, 0) << c.text();
   const Operand x(random.values(in_size), c.x_dtype);
-  const Operand w(random.values(g.in_channels * g.out_channels / g.groups * g.kernel[0] * g.kernel[1] * g.kernel[2]), c.w_dtype);
+  const Operand w(random.values(g.in_channels * g.out_channels / g.groups * g.kernel[0] * g.kernel[1] * g.kernel[2]),
+                  c.w_dtype);
   const auto bias = random.values(g.out_channels);
   const Operand add(random.values(out_size), c.y_dtype);
 
@@ -124,14 +128,15 @@ void prove(const Case& c) {
     if (c.bias) v += bias[static_cast<size_t>(i / out_plane % g.out_channels)];
     const double r = c.residual ? add.exact[s] : 0;
     v = c.residual_before ? activate(c.act, v + r) : activate(c.act, v) + r;
-    ASSERT_NEAR(read(first.data(), c.y_dtype, i + 1), v, 3e-6 * size[s] + unit(c.y_dtype) * (std::fabs(v) + 1e-3)) << c.text() << " at " << i;
+    ASSERT_NEAR(read(first.data(), c.y_dtype, i + 1), v, 3e-6 * size[s] + unit(c.y_dtype) * (std::fabs(v) + 1e-3))
+        << c.text() << " at " << i;
   }
 }
 
-#define PROVE(c)                    \
-  do {                              \
-    prove(c);                       \
-    if (HasFatalFailure()) return;  \
+#define PROVE(c)                   \
+  do {                             \
+    prove(c);                      \
+    if (HasFatalFailure()) return; \
   } while (false)
 
 TEST_P(ConvTest, PointwiseOfAllSizes) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise planes, directly: the input rows of a band are copied once with their padding (and, for a stride, sorted by column
-// modulo the stride), so that the sums need no bounds checks and read contiguous vectors.
+// Depthwise planes, directly: the input rows of a band are copied once with their padding (and, for a stride, sorted by
+// column modulo the stride), so that the sums need no bounds checks and read contiguous vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/conv_depthwise.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/simd.h"
@@ -27,7 +27,9 @@ struct RowLayout {
   int64_t columns, piece, stride;
 };
 
-int64_t rows_seen(const DepthwisePlane& p, int64_t rows) { return (rows - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1; }
+int64_t rows_seen(const DepthwisePlane& p, int64_t rows) {
+  return (rows - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
+}
 
 }  // namespace
 }  // namespace nbx
@@ -90,12 +92,12 @@ void copy_rows(const DepthwisePlane& p, const RowLayout& layout, int64_t row0, i
   }
 }
 
-// RB output rows at a time, in_step apart in the copy. Sums run over taps in row-major order, whatever RB. The weights stay in
-// registers over all rows: on narrow planes loading them for each row would cost as much as the sums.
+// RB output rows at a time, in_step apart in the copy. Sums run over taps in row-major order, whatever RB. The weights
+// stay in registers over all rows: on narrow planes loading them for each row would cost as much as the sums.
 template <int KH, int KW, int RB>
-HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t tap_row, const int64_t* HWY_RESTRICT tap_col,
-                          const float* HWY_RESTRICT weights, float bias, bool add, int64_t rows, int64_t columns,
-                          float* HWY_RESTRICT out) {
+HWY_NOINLINE void rows_of(const float* HWY_RESTRICT in, int64_t in_step, int64_t tap_row,
+                          const int64_t* HWY_RESTRICT tap_col, const float* HWY_RESTRICT weights, float bias, bool add,
+                          int64_t rows, int64_t columns, float* HWY_RESTRICT out) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   VF w[KH * KW];
@@ -144,8 +146,8 @@ HWY_INLINE void general_columns(const float* in, int64_t tap_row, const int64_t*
 }
 
 template <int K>
-void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias, bool add,
-            int64_t rows, float* sums) {
+void square(const DepthwisePlane& p, const RowLayout& layout, const float* copy, const int64_t* tap_col, float bias,
+            bool add, int64_t rows, float* sums) {
   const int64_t step = p.stride_h * layout.stride, tap_row = p.dilation_h * layout.stride, columns = layout.columns;
   // Two rows of sums share K - 1 rows of input.
   const int64_t pairs = p.stride_h == p.dilation_h ? rows / 2 * 2 : 0;
@@ -167,9 +169,14 @@ void depthwise_band_entry(const DepthwisePlane& p, float bias, bool add, int64_t
   for (int64_t k = 0; k < p.kernel_w; ++k)
     tap_col[k] = k * p.dilation_w % p.stride_w * layout.piece + k * p.dilation_w / p.stride_w;
   switch (p.dtype) {
-    case DType::bfloat16: copy_rows<bfloat16_t>(p, layout, row0, rows, copy, room); break;
-    case DType::float16: copy_rows<float16_t>(p, layout, row0, rows, copy, room); break;
-    default: copy_rows<float>(p, layout, row0, rows, copy, room);
+    case DType::bfloat16:
+      copy_rows<bfloat16_t>(p, layout, row0, rows, copy, room);
+      break;
+    case DType::float16:
+      copy_rows<float16_t>(p, layout, row0, rows, copy, room);
+      break;
+    default:
+      copy_rows<float>(p, layout, row0, rows, copy, room);
   }
   if (p.kernel_h == 3 && p.kernel_w == 3) return square<3>(p, layout, copy, tap_col, bias, add, rows, sums);
   if (p.kernel_h == 5 && p.kernel_w == 5) return square<5>(p, layout, copy, tap_col, bias, add, rows, sums);
@@ -178,9 +185,11 @@ void depthwise_band_entry(const DepthwisePlane& p, float bias, bool add, int64_t
     float* out = sums + r * layout.columns;
     int64_t c = 0;
     for (; c + 4 * lanes <= layout.columns; c += 4 * lanes)
-      general_columns<4>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add, out + c);
+      general_columns<4>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add,
+                         out + c);
     for (; c < layout.columns; c += lanes)
-      general_columns<1>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add, out + c);
+      general_columns<1>(in + c, p.dilation_h * layout.stride, tap_col, p.kernel_h, p.kernel_w, p.weights, bias, add,
+                         out + c);
   }
 }
 

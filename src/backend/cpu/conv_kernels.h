@@ -5,13 +5,13 @@
 
 namespace nbx {
 
-// The B operand of an implicit GEMM: rows are (channel, tap depth, tap row, tap column), columns are output positions in
-// row-major order. Positions outside the input are zero.
+// The B operand of an implicit GEMM: rows are (channel, tap depth, tap row, tap column), columns are output positions
+// in row-major order. Positions outside the input are zero.
 struct Patches {
-  const void* x;      // (channels, *in)
+  const void* x;  // (channels, *in)
   DType dtype;
-  Dims3 in, out;      // extents
-  Dims3 stride;       // of the input position an output step
+  Dims3 in, out;  // extents
+  Dims3 stride;   // of the input position an output step
   const int64_t* taps[3];
   int64_t tap_count[3];
 };
@@ -29,7 +29,8 @@ struct DepthwisePlane {
 int64_t depthwise_sum_stride(int64_t out_w);  // floats from one row of sums to the next
 // Floats of scratch for a band of `rows` output rows: its sums, then a padded copy of the input rows it sees.
 int64_t depthwise_scratch_floats(const DepthwisePlane& p, int64_t rows);
-// bias + sums of output rows [row0, row1) -> scratch (row1 - row0, depthwise_sum_stride); `add`: onto what is there, no bias.
+// bias + sums of output rows [row0, row1) -> scratch (row1 - row0, depthwise_sum_stride); `add`: onto what is there, no
+// bias.
 void depthwise_band(const DepthwisePlane& p, float bias, bool add, int64_t row0, int64_t row1, float* scratch);
 
 }  // namespace nbx

@@ -2,8 +2,8 @@
 // Packs patches of the input as the right operand of a GEMM, one panel at a time: no im2col matrix is ever whole.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/conv_patches.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/simd.h"
@@ -117,9 +117,12 @@ void pack(const Patches& p, int64_t k0, int64_t k1, int64_t n0, int64_t n1, int6
 
 void pack_patches_any(const Patches& p, int64_t k0, int64_t k1, int64_t n0, int64_t n1, int64_t width, float* dst) {
   switch (p.dtype) {
-    case DType::bfloat16: return pack<bfloat16_t>(p, k0, k1, n0, n1, width, dst);
-    case DType::float16: return pack<float16_t>(p, k0, k1, n0, n1, width, dst);
-    default: return pack<float>(p, k0, k1, n0, n1, width, dst);
+    case DType::bfloat16:
+      return pack<bfloat16_t>(p, k0, k1, n0, n1, width, dst);
+    case DType::float16:
+      return pack<float16_t>(p, k0, k1, n0, n1, width, dst);
+    default:
+      return pack<float>(p, k0, k1, n0, n1, width, dst);
   }
 }
 

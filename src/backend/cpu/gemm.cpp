@@ -28,8 +28,8 @@ FloatBlock::FloatBlock(int64_t count) : bytes_(count * static_cast<int64_t>(size
   data_.reset(static_cast<float*>(::operator new[](static_cast<size_t>(bytes_), std::align_val_t{64})));
 }
 
-void pack_a_panel(const GemmKernels& kernels, const MatrixView& a, int64_t batch, int64_t m0, int64_t rows, int64_t padded,
-                  int64_t k0, int64_t k1, float* room, float* dst) {
+void pack_a_panel(const GemmKernels& kernels, const MatrixView& a, int64_t batch, int64_t m0, int64_t rows,
+                  int64_t padded, int64_t k0, int64_t k1, float* room, float* dst) {
   const int64_t kc = k1 - k0;
   const int64_t offset = batch * a.batch_stride + m0 * a.row_stride + k0 * a.col_stride;
   if (a.row_stride == 1 && a.col_stride != 1)
@@ -53,8 +53,8 @@ void pack_a_panel(const GemmKernels& kernels, const MatrixView& a, int64_t batch
     for (int64_t k = 0; k < kc; ++k) dst[k * padded + r] = 0.0f;
 }
 
-void pack_b_panel(const GemmKernels& kernels, const MatrixView& b, int64_t batch, int64_t k0, int64_t k1, int64_t n0, int64_t n1,
-                  int64_t width, float* room, float* dst) {
+void pack_b_panel(const GemmKernels& kernels, const MatrixView& b, int64_t batch, int64_t k0, int64_t k1, int64_t n0,
+                  int64_t n1, int64_t width, float* room, float* dst) {
   const int64_t kc = k1 - k0, cols = n1 - n0;
   const int64_t offset = batch * b.batch_stride + k0 * b.row_stride + n0 * b.col_stride;
   if (b.col_stride == 1) return kernels.copy_rows(b.data, b.dtype, offset, b.row_stride, kc, cols, width, dst);
@@ -127,10 +127,11 @@ Cut cut_work(const Gemm& g) {
   c.k_blocks = std::max<int64_t>(1, ceil_div(g.k, kBlockK));
   c.k_step = std::max<int64_t>(1, ceil_div(g.k, c.k_blocks));
 
-  // One unit is about a floating point operation; an element of B costs 16 more, for few rows it is read from memory. A task
-  // of two million units is some 15 us. Large problems get fewer, larger tasks: each packs its own operands.
+  // One unit is about a floating point operation; an element of B costs 16 more, for few rows it is read from memory. A
+  // task of two million units is some 15 us. Large problems get fewer, larger tasks: each packs its own operands.
   const double units = static_cast<double>(g.batch) * g.n * g.k * (2.0 * g.m + 16.0);
-  const int64_t wanted = static_cast<int64_t>(units < 8e6 ? std::max(1.0, units / 2e6) : std::min(64.0, 3.5 + units / 16e6));
+  const int64_t wanted =
+      static_cast<int64_t>(units < 8e6 ? std::max(1.0, units / 2e6) : std::min(64.0, 3.5 + units / 16e6));
   const bool a_ready = g.packed_a != nullptr, b_ready = g.packed_b != nullptr;
   c.row_step = std::min<int64_t>(c.row_panels, b_ready ? 8 : 16);
   c.col_step = std::min<int64_t>(c.col_panels, 8);
@@ -156,7 +157,8 @@ Cut cut_work(const Gemm& g) {
   c.b_floats = b_ready ? 0 : kPanelCols * c.k_step;
   c.room_floats = (a_ready ? 0 : kPanelRows * c.k_step);
   if (!b_ready && g.b_source == nullptr) c.room_floats = kPanelCols * c.k_step;
-  c.tile_floats = c.k_blocks > 1 || one_column(g) ? c.col_step * c.row_step * kPanelRows * kPanelCols : 4 * kPanelRows * kPanelCols;
+  c.tile_floats =
+      c.k_blocks > 1 || one_column(g) ? c.col_step * c.row_step * kPanelRows * kPanelCols : 4 * kPanelRows * kPanelCols;
   return c;
 }
 
@@ -190,11 +192,13 @@ class Run {
         const int64_t group = together(p0, p1, q, q1);
         const float* b = right(batch, q, k0, k1, width, room, b_block);
         for (int64_t p = p0; p < p1; ++p) {
-          const int64_t step = cut_.k_blocks > 1 ? (panels_.begin(p1 - 1) + panels_.padded(p1 - 1) - panels_.begin(p0)) * kPanelCols
-                                                 : kPanelRows * kPanelCols;
-          float* out = cut_.k_blocks > 1 ? tiles + (q - q0) * step + (panels_.begin(p) - panels_.begin(p0)) * kPanelCols : tiles;
-          kernels_.tile(panels_.padded(p), left(batch, p, p0, k0, k1, a_block), panels_.padded(p), b, width, g_.k * kPanelCols,
-                        group, k1 - k0, out, step, kb > 0);
+          const int64_t step = cut_.k_blocks > 1
+                                   ? (panels_.begin(p1 - 1) + panels_.padded(p1 - 1) - panels_.begin(p0)) * kPanelCols
+                                   : kPanelRows * kPanelCols;
+          float* out =
+              cut_.k_blocks > 1 ? tiles + (q - q0) * step + (panels_.begin(p) - panels_.begin(p0)) * kPanelCols : tiles;
+          kernels_.tile(panels_.padded(p), left(batch, p, p0, k0, k1, a_block), panels_.padded(p), b, width,
+                        g_.k * kPanelCols, group, k1 - k0, out, step, kb > 0);
           for (int64_t i = 0; last && i < group; ++i) finish(batch, p, q + i, out + i * step);
         }
         q += group;
@@ -214,7 +218,8 @@ class Run {
         (*g_.b_source)(batch, k0, k1, 0, 1, 16, b_block);
         for (int64_t k = 1; k < k1 - k0; ++k) b_block[k] = b_block[k * 16];
       } else {
-        kernels_.widen(g_.b.data, g_.b.dtype, batch * g_.b.batch_stride + k0 * g_.b.row_stride, g_.b.row_stride, k1 - k0, b_block);
+        kernels_.widen(g_.b.data, g_.b.dtype, batch * g_.b.batch_stride + k0 * g_.b.row_stride, g_.b.row_stride,
+                       k1 - k0, b_block);
       }
       for (int64_t p = p0; p < p1;) {
         const int64_t rows = panels_.padded(p);
@@ -240,7 +245,8 @@ class Run {
     return g_.packed_a[batch % g_.a_period].data() + panels_.begin(p) * g_.k + k0 * panels_.padded(p);
   }
 
-  const float* right(int64_t batch, int64_t q, int64_t k0, int64_t k1, int64_t width, float* room, float* b_block) const {
+  const float* right(int64_t batch, int64_t q, int64_t k0, int64_t k1, int64_t width, float* room,
+                     float* b_block) const {
     if (g_.packed_b != nullptr) return g_.packed_b->data() + q * kPanelCols * g_.k + k0 * width;
     const int64_t n0 = q * kPanelCols, n1 = std::min(g_.n, n0 + width);
     if (g_.b_source != nullptr) {
@@ -311,16 +317,19 @@ int64_t gemm_scratch_bytes(const Gemm& g) { return scratch_floats(cut_work(g)) *
 
 void gemm(Team& team, const Gemm& g) {
   if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return;
-  require(g.c_sink != nullptr || computes(g.c_dtype), Code::dtype, "gemm: C is {}; pass float32, bfloat16 or float16", name(g.c_dtype));
-  require(g.packed_a != nullptr || computes(g.a.dtype), Code::dtype, "gemm: A is {}; pass float32, bfloat16 or float16", name(g.a.dtype));
+  require(g.c_sink != nullptr || computes(g.c_dtype), Code::dtype, "gemm: C is {}; pass float32, bfloat16 or float16",
+          name(g.c_dtype));
+  require(g.packed_a != nullptr || computes(g.a.dtype), Code::dtype, "gemm: A is {}; pass float32, bfloat16 or float16",
+          name(g.a.dtype));
   require(g.packed_b != nullptr || g.b_source != nullptr || computes(g.b.dtype), Code::dtype,
           "gemm: B is {}; pass float32, bfloat16 or float16", name(g.b.dtype));
   for (int64_t i = 0; g.packed_a != nullptr && i < g.a_period; ++i)
-    require(g.packed_a[i].m() == g.m && g.packed_a[i].k() == g.k, Code::shape, "gemm: packed A {} is ({}, {}), the problem needs ({}, {})", i,
-            g.packed_a[i].m(), g.packed_a[i].k(), g.m, g.k);
+    require(g.packed_a[i].m() == g.m && g.packed_a[i].k() == g.k, Code::shape,
+            "gemm: packed A {} is ({}, {}), the problem needs ({}, {})", i, g.packed_a[i].m(), g.packed_a[i].k(), g.m,
+            g.k);
   require(g.packed_b == nullptr || (g.packed_b->k() == g.k && g.packed_b->n() == g.n), Code::shape,
-          "gemm: packed B is ({}, {}), the problem needs ({}, {})", g.packed_b ? g.packed_b->k() : 0, g.packed_b ? g.packed_b->n() : 0,
-          g.k, g.n);
+          "gemm: packed B is ({}, {}), the problem needs ({}, {})", g.packed_b ? g.packed_b->k() : 0,
+          g.packed_b ? g.packed_b->n() : 0, g.k, g.n);
   const Cut cut = cut_work(g);
   const Run run(g, cut);
   team.run_with_scratch(cut.tasks(g.batch), static_cast<size_t>(scratch_floats(cut)) * sizeof(float),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = act(alpha A B + bias + residual) on the CPU: A (m, k), B (k, n), C (m, n), any of float32, bfloat16, float16; sums are
-// float32 in the order of k. The work is cut by the problem alone: bits do not depend on the number of threads. Nothing is
-// allocated after the team's scratch has grown to what the largest call needs (gemm_scratch_bytes a worker).
+// C = act(alpha A B + bias + residual) on the CPU: A (m, k), B (k, n), C (m, n), any of float32, bfloat16, float16;
+// sums are float32 in the order of k. The work is cut by the problem alone: bits do not depend on the number of
+// threads. Nothing is allocated after the team's scratch has grown to what the largest call needs (gemm_scratch_bytes a
+// worker).
 #pragma once
-#include "backend/cpu/team.h"
 #include "backend/activation_spec.h"
+#include "backend/cpu/team.h"
 
 #include <nbx/dtype.h>
 
@@ -13,8 +14,8 @@
 
 namespace nbx {
 
-// A read-only matrix. Strides count elements and may be anything, 0 and negative included: a transposed matrix is one whose
-// strides are exchanged.
+// A read-only matrix. Strides count elements and may be anything, 0 and negative included: a transposed matrix is one
+// whose strides are exchanged.
 struct MatrixView {
   const void* data = nullptr;
   DType dtype = DType::float32;  // float32, bfloat16 or float16
@@ -54,8 +55,8 @@ class PackedA {
   FloatBlock block_;
 };
 
-// B (k, n) as the kernels read it, for weights on the right (linear layers): from weights (n, k) of a linear layer, pass
-// row_stride 1 and col_stride k. PackedB of a team packs in parallel.
+// B (k, n) as the kernels read it, for weights on the right (linear layers): from weights (n, k) of a linear layer,
+// pass row_stride 1 and col_stride k. PackedB of a team packs in parallel.
 class PackedB {
  public:
   PackedB() = default;
@@ -70,24 +71,27 @@ class PackedB {
   FloatBlock block_;
 };
 
-// What happens to a sum before it is stored: v = alpha * sum + bias; then v += residual, v = act(v), in the order given.
+// What happens to a sum before it is stored: v = alpha * sum + bias; then v += residual, v = act(v), in the order
+// given.
 struct Epilogue {
   float alpha = 1.0f;
   const float* col_bias = nullptr;  // (n)
   const float* row_bias = nullptr;  // (m), or (a_period * m) with several packed A
   ActivationSpec act;
   float scale = 1.0f, shift = 0.0f;  // v = act(v) * scale + shift
-  const void* residual = nullptr;   // (batch, m, n) with C's dtype and strides; may be C itself
-  bool residual_before_act = true;  // relu(conv + x); false: act(conv) + x
+  const void* residual = nullptr;    // (batch, m, n) with C's dtype and strides; may be C itself
+  bool residual_before_act = true;   // relu(conv + x); false: act(conv) + x
 };
 
-// Fills dst with rows [k0, k1) and columns [n0, n1) of B of one batch entry: dst (k1 - k0, width), width 16 or 32, columns
-// beyond n1 zero. For operands that exist only as a rule, such as the patches of a convolution.
-using BlockSource = FunctionRef<void(int64_t batch, int64_t k0, int64_t k1, int64_t n0, int64_t n1, int64_t width, float* dst)>;
+// Fills dst with rows [k0, k1) and columns [n0, n1) of B of one batch entry: dst (k1 - k0, width), width 16 or 32,
+// columns beyond n1 zero. For operands that exist only as a rule, such as the patches of a convolution.
+using BlockSource =
+    FunctionRef<void(int64_t batch, int64_t k0, int64_t k1, int64_t n0, int64_t n1, int64_t width, float* dst)>;
 
 // Takes finished values of C: values (rows, 32), of which `cols` columns count, for C[m0.., n0..]. For results that are
 // stored with a rule, such as the phases of a transposed convolution. No residual.
-using TileSink = FunctionRef<void(int64_t batch, int64_t m0, int64_t rows, int64_t n0, int64_t cols, const float* values)>;
+using TileSink =
+    FunctionRef<void(int64_t batch, int64_t m0, int64_t rows, int64_t n0, int64_t cols, const float* values)>;
 
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;

@@ -27,10 +27,10 @@ struct Case {
   float alpha = 1.0f;
 
   std::string text() const {
-    return "m " + std::to_string(m) + " n " + std::to_string(n) + " k " + std::to_string(k) + " batch " + std::to_string(batch) +
-           " at " + std::to_string(a_transposed) + " bt " + std::to_string(b_transposed) + " how " +
-           std::to_string(static_cast<int>(how)) + " act " + std::to_string(static_cast<int>(act.kind)) + " c " + name(c_dtype) +
-           " a " + name(a_dtype) + " b " + name(b_dtype);
+    return "m " + std::to_string(m) + " n " + std::to_string(n) + " k " + std::to_string(k) + " batch " +
+           std::to_string(batch) + " at " + std::to_string(a_transposed) + " bt " + std::to_string(b_transposed) +
+           " how " + std::to_string(static_cast<int>(how)) + " act " + std::to_string(static_cast<int>(act.kind)) +
+           " c " + name(c_dtype) + " a " + name(a_dtype) + " b " + name(b_dtype);
   }
 };
 
@@ -56,7 +56,8 @@ struct Problem {
   // C with guards of 99 between and behind the rows.
   std::vector<char> run(int threads) const {
     Team team(threads);
-    std::vector<char> out = Operand(std::vector<float>(static_cast<size_t>(c.batch * c.m * stride()), 99.0f), c.c_dtype).bytes;
+    std::vector<char> out =
+        Operand(std::vector<float>(static_cast<size_t>(c.batch * c.m * stride()), 99.0f), c.c_dtype).bytes;
     Gemm g;
     g.m = c.m, g.n = c.n, g.k = c.k, g.batch = c.batch;
     g.a = {a.data(), c.a_dtype, c.a_transposed ? 1 : c.k, c.a_transposed ? c.m : 1, c.m * c.k};
@@ -122,7 +123,8 @@ struct Problem {
           if (c.row_bias) v += bias_m[static_cast<size_t>(m)];
           const double r = c.residual ? add.exact[static_cast<size_t>(at)] : 0;
           v = c.residual_before ? activate(c.act, v + r) : activate(c.act, v) + r;
-          ASSERT_NEAR(got, v, 3e-6 * size + unit(c.c_dtype) * (std::fabs(v) + 1e-3)) << c.text() << " at " << i << ", " << m << ", " << n;
+          ASSERT_NEAR(got, v, 3e-6 * size + unit(c.c_dtype) * (std::fabs(v) + 1e-3))
+              << c.text() << " at " << i << ", " << m << ", " << n;
         }
   }
 
@@ -138,7 +140,8 @@ void prove(const Case& c, bool all_threads = true) {
   const auto one = p.run(1);
   p.check(one);
   if (testing::Test::HasFatalFailure() || !all_threads) return;
-  for (int threads : {2, 3, 7}) ASSERT_EQ(one, p.run(threads)) << c.text() << ": other bits with " << threads << " threads";
+  for (int threads : {2, 3, 7})
+    ASSERT_EQ(one, p.run(threads)) << c.text() << ": other bits with " << threads << " threads";
 }
 
 TEST_P(GemmTest, OddSizesAreRightInEveryForm) {
@@ -261,7 +264,8 @@ TEST_P(GemmTest, TheResidualMayBeTheOutput) {
   for (int64_t m = 0; m < 30; ++m)
     for (int64_t n = 0; n < 50; ++n) {
       double v = before[static_cast<size_t>(m * 50 + n)];
-      for (int64_t k = 0; k < 700; ++k) v += static_cast<double>(a[static_cast<size_t>(m * 700 + k)]) * b[static_cast<size_t>(k * 50 + n)];
+      for (int64_t k = 0; k < 700; ++k)
+        v += static_cast<double>(a[static_cast<size_t>(m * 700 + k)]) * b[static_cast<size_t>(k * 50 + n)];
       ASSERT_NEAR(c[static_cast<size_t>(m * 50 + n)], v, 1e-3);
     }
 }

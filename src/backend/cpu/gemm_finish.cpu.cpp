@@ -2,8 +2,8 @@
 // From a tile of sums to C: scale, bias, residual, activation, rounding. The tile is still in L1.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm_finish.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/activation-inl.h"
 #include "backend/cpu/gemm_kernels.h"
@@ -49,8 +49,8 @@ struct Rows {
 };
 
 void finish_float(const FinishTile& f, const float* residual, int64_t residual_stride, float* out, int64_t out_stride) {
-  act::with_activation(f.act, Rows{f, f.residual_before_act ? residual : nullptr, f.residual_before_act ? nullptr : residual,
-                                   residual_stride, out, out_stride});
+  act::with_activation(f.act, Rows{f, f.residual_before_act ? residual : nullptr,
+                                   f.residual_before_act ? nullptr : residual, residual_stride, out, out_stride});
 }
 
 // 16-bit C: through a float tile, so that activations are not compiled for each dtype.
@@ -63,7 +63,8 @@ void finish_half(const FinishTile& f) {
   const T* residual = static_cast<const T*>(f.residual);
   for (int64_t r = 0; residual != nullptr && r < f.rows; ++r)
     for (int64_t j = 0; j < f.cols; j += lanes)
-      hn::StoreU(simd::load(d, residual + r * f.c_stride + j, static_cast<size_t>(f.cols - j)), d, add + r * kPanelCols + j);
+      hn::StoreU(simd::load(d, residual + r * f.c_stride + j, static_cast<size_t>(f.cols - j)), d,
+                 add + r * kPanelCols + j);
   finish_float(f, residual == nullptr ? nullptr : add, kPanelCols, out, kPanelCols);
   for (int64_t r = 0; r < f.rows; ++r)
     for (int64_t j = 0; j < f.cols; j += lanes)
@@ -73,9 +74,12 @@ void finish_half(const FinishTile& f) {
 
 void finish(const FinishTile& f) {
   switch (f.c_dtype) {
-    case DType::bfloat16: return finish_half<bfloat16_t>(f);
-    case DType::float16: return finish_half<float16_t>(f);
-    default: return finish_float(f, static_cast<const float*>(f.residual), f.c_stride, static_cast<float*>(f.c), f.c_stride);
+    case DType::bfloat16:
+      return finish_half<bfloat16_t>(f);
+    case DType::float16:
+      return finish_half<float16_t>(f);
+    default:
+      return finish_float(f, static_cast<const float*>(f.residual), f.c_stride, static_cast<float*>(f.c), f.c_stride);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SIMD parts of gemm(), as a table of functions of the target in use, and the packed layouts they share. Layouts are the
-// same for every target.
+// The SIMD parts of gemm(), as a table of functions of the target in use, and the packed layouts they share. Layouts
+// are the same for every target.
 //   A: panels of 12 rows (the last ones shorter), each (k, rows of the panel).
 //   B: panels of 32 columns (the last one 16 or 32), each (k, width).
 #pragma once
@@ -14,8 +14,9 @@ inline constexpr int64_t kPanelRows = 12;
 inline constexpr int64_t kPanelCols = 32;
 inline constexpr int64_t kBlockK = 512;  // an A panel of 12 x 512 floats is half of an L1
 
-// How m rows are cut. A panel has 1, 2, 3, 4, 6, 8 or 12 rows in memory: those the tile kernels exist for. One or two rows
-// left over would make a tile too small to hide the latency of an FMA, so they are shared out with the panel before.
+// How m rows are cut. A panel has 1, 2, 3, 4, 6, 8 or 12 rows in memory: those the tile kernels exist for. One or two
+// rows left over would make a tile too small to hide the latency of an FMA, so they are shared out with the panel
+// before.
 struct RowPanels {
   explicit RowPanels(int64_t rows) : m(rows), full(rows / kPanelRows), rest(rows % kPanelRows) {
     if (full > 0 && (rest == 1 || rest == 2)) {
@@ -45,8 +46,8 @@ inline int64_t padded_cols(int64_t n) {
 }
 
 struct FinishTile {
-  const float* tile;      // (rows, tile_stride), readable in whole vectors
-  int64_t rows, cols;     // to store
+  const float* tile;   // (rows, tile_stride), readable in whole vectors
+  int64_t rows, cols;  // to store
   float alpha;
   const float* col_bias;  // (cols) or null
   const float* row_bias;  // (rows) or null
@@ -61,12 +62,12 @@ struct FinishTile {
 };
 
 struct GemmKernels {
-  // out[p] (rows, 32) = or += a (kc, ka)[:, :rows] x b[p] (kc, width), for `panels` B panels b_step floats apart and tiles
-  // out_step apart. rows: 1, 2, 3, 4, 6, 8, 12.
+  // out[p] (rows, 32) = or += a (kc, ka)[:, :rows] x b[p] (kc, width), for `panels` B panels b_step floats apart and
+  // tiles out_step apart. rows: 1, 2, 3, 4, 6, 8, 12.
   void (*tile)(int64_t rows, const float* a, int64_t ka, const float* b, int64_t width, int64_t b_step, int64_t panels,
                int64_t kc, float* out, int64_t out_step, bool add);
-  // The same for one column: out[r * 32] = or += sum over k of a[k, r] x[k], for panels of 12 rows a_step floats apart whose
-  // tiles are out_step apart; reads up to 16 floats behind a panel.
+  // The same for one column: out[r * 32] = or += sum over k of a[k, r] x[k], for panels of 12 rows a_step floats apart
+  // whose tiles are out_step apart; reads up to 16 floats behind a panel.
   void (*column)(const float* a, int64_t rows, int64_t a_step, int64_t panels, const float* x, int64_t kc, float* out,
                  int64_t out_step, bool add);
   int64_t (*tile_panels)(int64_t rows);  // how many B panels at once hide the latency
@@ -74,8 +75,8 @@ struct GemmKernels {
   // dst[i] = float(src[i * stride]), i in [0, n)
   void (*widen)(const void* src, DType dtype, int64_t offset, int64_t stride, int64_t n, float* dst);
   // dst (rows, width) = src (rows, cols) with unit column stride; columns beyond are zero
-  void (*copy_rows)(const void* src, DType dtype, int64_t offset, int64_t row_stride, int64_t rows, int64_t cols, int64_t width,
-                    float* dst);
+  void (*copy_rows)(const void* src, DType dtype, int64_t offset, int64_t row_stride, int64_t rows, int64_t cols,
+                    int64_t width, float* dst);
   // dst (k, ld): dst[i * ld + j] = rows[j][i] for j in [0, count)
   void (*transpose)(const float* const* rows, int64_t count, int64_t k, float* dst, int64_t ld);
 };
@@ -84,8 +85,8 @@ struct GemmKernels {
 GemmKernels gemm_kernels();
 
 // A rows [m0, m0 + rows) and k [k0, k1) -> dst (k1 - k0, padded); rows beyond are zero. room: (12, k1 - k0) floats.
-void pack_a_panel(const GemmKernels& kernels, const MatrixView& a, int64_t batch, int64_t m0, int64_t rows, int64_t padded,
-                  int64_t k0, int64_t k1, float* room, float* dst);
+void pack_a_panel(const GemmKernels& kernels, const MatrixView& a, int64_t batch, int64_t m0, int64_t rows,
+                  int64_t padded, int64_t k0, int64_t k1, float* room, float* dst);
 // B rows [k0, k1), columns [n0, n1) -> dst (k1 - k0, width). room: (32, k1 - k0) floats.
 void pack_b_panel(const GemmKernels& kernels, const MatrixView& b, int64_t batch, int64_t k0, int64_t k1, int64_t n0,
                   int64_t n1, int64_t width, float* room, float* dst);

@@ -2,8 +2,8 @@
 // Widening and transposing for the packed layouts.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm_pack.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/gemm_kernels.h"
 #include "backend/cpu/simd.h"
@@ -34,9 +34,12 @@ void widen_from(const T* src, int64_t stride, int64_t n, float* dst) {
 
 void widen(const void* src, DType dtype, int64_t offset, int64_t stride, int64_t n, float* dst) {
   switch (dtype) {
-    case DType::bfloat16: return widen_from(static_cast<const bfloat16_t*>(src) + offset, stride, n, dst);
-    case DType::float16: return widen_from(static_cast<const float16_t*>(src) + offset, stride, n, dst);
-    default: return widen_from(static_cast<const float*>(src) + offset, stride, n, dst);
+    case DType::bfloat16:
+      return widen_from(static_cast<const bfloat16_t*>(src) + offset, stride, n, dst);
+    case DType::float16:
+      return widen_from(static_cast<const float16_t*>(src) + offset, stride, n, dst);
+    default:
+      return widen_from(static_cast<const float*>(src) + offset, stride, n, dst);
   }
 }
 
@@ -52,12 +55,15 @@ void copy_rows_from(const T* src, int64_t row_stride, int64_t rows, int64_t cols
   }
 }
 
-void copy_rows(const void* src, DType dtype, int64_t offset, int64_t row_stride, int64_t rows, int64_t cols, int64_t width,
-               float* dst) {
+void copy_rows(const void* src, DType dtype, int64_t offset, int64_t row_stride, int64_t rows, int64_t cols,
+               int64_t width, float* dst) {
   switch (dtype) {
-    case DType::bfloat16: return copy_rows_from(static_cast<const bfloat16_t*>(src) + offset, row_stride, rows, cols, width, dst);
-    case DType::float16: return copy_rows_from(static_cast<const float16_t*>(src) + offset, row_stride, rows, cols, width, dst);
-    default: return copy_rows_from(static_cast<const float*>(src) + offset, row_stride, rows, cols, width, dst);
+    case DType::bfloat16:
+      return copy_rows_from(static_cast<const bfloat16_t*>(src) + offset, row_stride, rows, cols, width, dst);
+    case DType::float16:
+      return copy_rows_from(static_cast<const float16_t*>(src) + offset, row_stride, rows, cols, width, dst);
+    default:
+      return copy_rows_from(static_cast<const float*>(src) + offset, row_stride, rows, cols, width, dst);
   }
 }
 

@@ -101,7 +101,8 @@ struct Matmul::Impl {
     Part p;
     p.desc = dnnl::matmul::primitive_desc(d, attributes(s.relu), engine());
     p.primitive = dnnl::matmul(p.desc);
-    p.weights = laid_out(memory::desc({s.k, s.n}, kF32, memory::dims{s.b_row_stride, s.b_col_stride}), b, p.desc.weights_desc());
+    p.weights = laid_out(memory::desc({s.k, s.n}, kF32, memory::dims{s.b_row_stride, s.b_col_stride}), b,
+                         p.desc.weights_desc());
     return p;
   }
 };
@@ -150,7 +151,9 @@ struct Convolution::Impl {
     return d;
   }
   memory::format_tag plain() const {
-    return s.spatial == 1 ? memory::format_tag::ncw : s.spatial == 2 ? memory::format_tag::nchw : memory::format_tag::ncdhw;
+    return s.spatial == 1   ? memory::format_tag::ncw
+           : s.spatial == 2 ? memory::format_tag::nchw
+                            : memory::format_tag::ncdhw;
   }
   memory::dims with(memory::dims head, const int64_t* tail) const {
     for (int i = 0; i < s.spatial; ++i) head.push_back(tail[i]);
@@ -159,12 +162,15 @@ struct Convolution::Impl {
   Part make(int64_t first, int64_t channels, const float* w) const {
     const memory::desc x(with({1, s.in_channels}, s.in), kF32, plain()), y(with({1, channels}, s.out), kF32, plain());
     const int64_t each = s.in_channels / s.groups;
-    const memory::dims wdims = s.groups == 1 ? with({channels, each}, s.kernel) : with({s.groups, channels / s.groups, each}, s.kernel);
+    const memory::dims wdims =
+        s.groups == 1 ? with({channels, each}, s.kernel) : with({s.groups, channels / s.groups, each}, s.kernel);
     const memory::desc any(wdims, kF32, memory::format_tag::any), bias({channels}, kF32, memory::format_tag::x);
     const auto algorithm = dnnl::algorithm::convolution_direct;
     const auto kind = dnnl::prop_kind::forward_inference;
-    const auto d = s.bias ? dnnl::convolution_forward::desc(kind, algorithm, x, any, bias, y, spatial(s.stride), spatial(s.dilation, 1), spatial(s.begin), spatial(s.end))
-                          : dnnl::convolution_forward::desc(kind, algorithm, x, any, y, spatial(s.stride), spatial(s.dilation, 1), spatial(s.begin), spatial(s.end));
+    const auto d = s.bias ? dnnl::convolution_forward::desc(kind, algorithm, x, any, bias, y, spatial(s.stride),
+                                                            spatial(s.dilation, 1), spatial(s.begin), spatial(s.end))
+                          : dnnl::convolution_forward::desc(kind, algorithm, x, any, y, spatial(s.stride),
+                                                            spatial(s.dilation, 1), spatial(s.begin), spatial(s.end));
     Part p;
     p.desc = dnnl::convolution_forward::primitive_desc(d, attributes(s.relu), engine());
     p.primitive = dnnl::convolution_forward(p.desc);
@@ -222,7 +228,8 @@ struct Recurrent::Impl {
   memory wx, wh, bias;
 };
 
-Recurrent::Recurrent(const Shape& s, const float* w, const float* r, const float* bias) : impl_(std::make_unique<Impl>()) {
+Recurrent::Recurrent(const Shape& s, const float* w, const float* r, const float* bias)
+    : impl_(std::make_unique<Impl>()) {
   Impl& m = *impl_;
   m.s = s;
   const int64_t g = s.lstm ? 4 : 3, h = s.hidden;
@@ -256,7 +263,8 @@ Recurrent::Recurrent(const Shape& s, const float* w, const float* r, const float
     const memory::desc wx({1, 1, s.input, g, h}, kF32, Tag::any), wh({1, 1, h, g, h}, kF32, Tag::any);
     const memory::desc bd({1, 1, bias_gates, h}, kF32, Tag::ldgo);
     const auto kind = dnnl::prop_kind::forward_inference;
-    const auto direction = s.reverse ? dnnl::rnn_direction::unidirectional_right2left : dnnl::rnn_direction::unidirectional_left2right;
+    const auto direction =
+        s.reverse ? dnnl::rnn_direction::unidirectional_right2left : dnnl::rnn_direction::unidirectional_left2right;
     const auto keep = [&](const auto& pd) {
       m.scratchpad = pd.scratchpad_desc();
       const auto wide = reordered(w, s.input), tall = reordered(r, h);
@@ -266,17 +274,20 @@ Recurrent::Recurrent(const Shape& s, const float* w, const float* r, const float
     };
     if (s.lstm) {
       const dnnl::lstm_forward::primitive_desc pd(
-          dnnl::lstm_forward::desc(kind, direction, m.x, m.state, m.state, wx, wh, bd, m.y, m.state, m.state), attributes(false), engine());
+          dnnl::lstm_forward::desc(kind, direction, m.x, m.state, m.state, wx, wh, bd, m.y, m.state, m.state),
+          attributes(false), engine());
       keep(pd);
       m.primitive = dnnl::lstm_forward(pd);
     } else if (s.linear_before_reset) {
-      const dnnl::lbr_gru_forward::primitive_desc pd(dnnl::lbr_gru_forward::desc(kind, direction, m.x, m.state, wx, wh, bd, m.y, m.state),
-                                                     attributes(false), engine());
+      const dnnl::lbr_gru_forward::primitive_desc pd(
+          dnnl::lbr_gru_forward::desc(kind, direction, m.x, m.state, wx, wh, bd, m.y, m.state), attributes(false),
+          engine());
       keep(pd);
       m.primitive = dnnl::lbr_gru_forward(pd);
     } else {
-      const dnnl::gru_forward::primitive_desc pd(dnnl::gru_forward::desc(kind, direction, m.x, m.state, wx, wh, bd, m.y, m.state),
-                                                 attributes(false), engine());
+      const dnnl::gru_forward::primitive_desc pd(
+          dnnl::gru_forward::desc(kind, direction, m.x, m.state, wx, wh, bd, m.y, m.state), attributes(false),
+          engine());
       keep(pd);
       m.primitive = dnnl::gru_forward(pd);
     }

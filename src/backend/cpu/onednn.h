@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates from oneDNN, float32. The packaged library gives other bits for other thread counts, so it is called with one
-// thread on chunks that the problem alone fixes; our team claims the chunks. A run makes oneDNN's own small objects, so these
-// candidates allocate: they serve when they are asked for by name.
+// Candidates from oneDNN, float32. The packaged library gives other bits for other thread counts, so it is called with
+// one thread on chunks that the problem alone fixes; our team claims the chunks. A run makes oneDNN's own small
+// objects, so these candidates allocate: they serve when they are asked for by name.
 #pragma once
 #include "backend/cpu/team.h"
 
@@ -33,7 +33,8 @@ class Convolution {
   struct Shape {
     int spatial = 2;
     int64_t batch = 1, in_channels = 0, out_channels = 0, groups = 1;
-    int64_t in[3] = {}, out[3] = {}, kernel[3] = {}, stride[3] = {}, dilation[3] = {}, begin[3] = {}, end[3] = {};  // `spatial` used
+    int64_t in[3] = {}, out[3] = {}, kernel[3] = {}, stride[3] = {}, dilation[3] = {}, begin[3] = {},
+            end[3] = {};  // `spatial` used
     bool bias = false, relu = false;
   };
   Convolution(const Shape& shape, const float* w);
@@ -46,7 +47,8 @@ class Convolution {
 };
 
 // One direction; x (steps, batch, input), y (steps, batch, hidden), states (batch, hidden). Weights as ONNX has them:
-// w (gates * hidden, input), r (gates * hidden, hidden), gates i o f c (lstm) or z r h (gru); bias (2 * gates * hidden) or null.
+// w (gates * hidden, input), r (gates * hidden, hidden), gates i o f c (lstm) or z r h (gru); bias (2 * gates * hidden)
+// or null.
 class Recurrent {
  public:
   struct Shape {

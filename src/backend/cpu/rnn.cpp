@@ -14,11 +14,14 @@ RecurrentWeights::RecurrentWeights(const RecurrentPack& p, Team* team)
     : kind(p.kind),
       input(p.input),
       hidden(p.hidden),
-      gates(p.kind == RecurrentKind::lstm ? 4 : p.kind == RecurrentKind::gru ? 3 : 1),
+      gates(p.kind == RecurrentKind::lstm  ? 4
+            : p.kind == RecurrentKind::gru ? 3
+                                           : 1),
       linear_before_reset(p.linear_before_reset) {
-  require(p.dtype == DType::float32 || is_half(p.dtype), Code::dtype, "recurrent layer: weights are {}; pass float32, bfloat16 or float16",
-          name(p.dtype));
-  require(p.input >= 1 && p.hidden >= 1, Code::shape, "recurrent layer: input size {} and hidden size {} must be at least 1", p.input, p.hidden);
+  require(p.dtype == DType::float32 || is_half(p.dtype), Code::dtype,
+          "recurrent layer: weights are {}; pass float32, bfloat16 or float16", name(p.dtype));
+  require(p.input >= 1 && p.hidden >= 1, Code::shape,
+          "recurrent layer: input size {} and hidden size {} must be at least 1", p.input, p.hidden);
   const GemmKernels kernels = gemm_kernels();
   // Gates in nbx's order, float32.
   const auto reorder = [&](const void* from, int64_t row) {
@@ -31,7 +34,8 @@ RecurrentWeights::RecurrentWeights(const RecurrentPack& p, Team* team)
   w = PackedB({all_w.data(), DType::float32, 1, input}, input, gates * hidden, team);
   const bool reset_first = kind == RecurrentKind::gru && !linear_before_reset;
   r = PackedB({all_r.data(), DType::float32, 1, hidden}, hidden, (reset_first ? 2 : gates) * hidden, team);
-  if (reset_first) r_new = PackedB({all_r.data() + 2 * hidden * hidden, DType::float32, 1, hidden}, hidden, hidden, team);
+  if (reset_first)
+    r_new = PackedB({all_r.data() + 2 * hidden * hidden, DType::float32, 1, hidden}, hidden, hidden, team);
 
   // Both biases go into the input projection, but for a gru whose reset gate scales the recurrent one.
   const bool apart = kind == RecurrentKind::gru && linear_before_reset;
@@ -76,7 +80,8 @@ void zero_y(const Recurrent& a, int64_t t, int64_t b) {
 }
 
 // C (batch, n) = state (batch, hidden) x R
-void recur(Team& team, const PackedB& r, const float* state, int64_t batch, const float* bias, float* out, int64_t out_stride) {
+void recur(Team& team, const PackedB& r, const float* state, int64_t batch, const float* bias, float* out,
+           int64_t out_stride) {
   Gemm g;
   g.m = batch, g.n = r.n(), g.k = r.k();
   g.a = {state, DType::float32, r.k(), 1};
@@ -137,8 +142,10 @@ void recurrent(Team& team, const Recurrent& a) {
             continue;
           }
           const int64_t t = a.reverse ? length - 1 - step : step;
-          f({&w, &a, s.from_x + (t * a.batch + b) * gates, s.from_h + b * gates, s.h + b * H, s.c + b * H, s.reset_h + b * H,
-             a.y == nullptr ? nullptr : static_cast<char*>(a.y) + (t * a.y_step + b * a.y_batch) * itemsize(a.y_dtype)});
+          f({&w, &a, s.from_x + (t * a.batch + b) * gates, s.from_h + b * gates, s.h + b * H, s.c + b * H,
+             s.reset_h + b * H,
+             a.y == nullptr ? nullptr
+                            : static_cast<char*>(a.y) + (t * a.y_step + b * a.y_batch) * itemsize(a.y_dtype)});
         }
       });
     };

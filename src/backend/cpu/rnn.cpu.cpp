@@ -2,8 +2,8 @@
 // Gates to state, one pass.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/rnn.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/rnn_kernels.h"
 #include "backend/cpu/simd_math.h"
@@ -17,20 +17,30 @@ namespace {
 
 float activate_one(const RecurrentActivation& a, float x) {
   switch (a.kind) {
-    case RecurrentActivation::sigmoid: return 1.0f / (1.0f + std::exp(-x));
-    case RecurrentActivation::tanh: return std::tanh(x);
-    case RecurrentActivation::relu: return x < 0.0f ? 0.0f : x;
-    case RecurrentActivation::affine: return a.alpha * x + a.beta;
-    case RecurrentActivation::leaky_relu: return x < 0.0f ? a.alpha * x : x;
-    case RecurrentActivation::thresholded_relu: return x > a.alpha ? x : 0.0f;
-    case RecurrentActivation::scaled_tanh: return a.alpha * std::tanh(a.beta * x);
+    case RecurrentActivation::sigmoid:
+      return 1.0f / (1.0f + std::exp(-x));
+    case RecurrentActivation::tanh:
+      return std::tanh(x);
+    case RecurrentActivation::relu:
+      return x < 0.0f ? 0.0f : x;
+    case RecurrentActivation::affine:
+      return a.alpha * x + a.beta;
+    case RecurrentActivation::leaky_relu:
+      return x < 0.0f ? a.alpha * x : x;
+    case RecurrentActivation::thresholded_relu:
+      return x > a.alpha ? x : 0.0f;
+    case RecurrentActivation::scaled_tanh:
+      return a.alpha * std::tanh(a.beta * x);
     case RecurrentActivation::hard_sigmoid: {
       const float v = a.alpha * x + a.beta;
       return v < 0.0f ? 0.0f : v > 1.0f ? 1.0f : v;
     }
-    case RecurrentActivation::elu: return x < 0.0f ? a.alpha * std::expm1(x) : x;
-    case RecurrentActivation::softsign: return x / (1.0f + std::fabs(x));
-    case RecurrentActivation::softplus: return x > 0.0f ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+    case RecurrentActivation::elu:
+      return x < 0.0f ? a.alpha * std::expm1(x) : x;
+    case RecurrentActivation::softsign:
+      return x / (1.0f + std::fabs(x));
+    case RecurrentActivation::softplus:
+      return x > 0.0f ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
   }
   return x;
 }
@@ -82,9 +92,12 @@ struct Row {
     simd::store(d, h, row.h + j, left);
     if (row.y == nullptr) return;
     switch (row.args->y_dtype) {
-      case DType::bfloat16: return simd::store(d, h, static_cast<bfloat16_t*>(row.y) + j, left);
-      case DType::float16: return simd::store(d, h, static_cast<float16_t*>(row.y) + j, left);
-      default: return simd::store(d, h, static_cast<float*>(row.y) + j, left);
+      case DType::bfloat16:
+        return simd::store(d, h, static_cast<bfloat16_t*>(row.y) + j, left);
+      case DType::float16:
+        return simd::store(d, h, static_cast<float16_t*>(row.y) + j, left);
+      default:
+        return simd::store(d, h, static_cast<float*>(row.y) + j, left);
     }
   }
 

@@ -14,32 +14,46 @@ struct Case {
   RecurrentKind kind = RecurrentKind::lstm;
   int64_t steps = 4, batch = 3, input = 5, hidden = 7;
   DType dtype = DType::float32;
-  bool bias = true, peepholes = false, reset_after = true, reverse = false, couple = false, lengths = false, initial = true;
+  bool bias = true, peepholes = false, reset_after = true, reverse = false, couple = false, lengths = false,
+       initial = true;
   bool batch_first = false;
   float clip = 0.0f;
-  RecurrentActivation acts[3] = {{RecurrentActivation::sigmoid}, {RecurrentActivation::tanh}, {RecurrentActivation::tanh}};
+  RecurrentActivation acts[3] = {
+      {RecurrentActivation::sigmoid}, {RecurrentActivation::tanh}, {RecurrentActivation::tanh}};
 
   std::string text() const {
-    return "kind " + std::to_string(static_cast<int>(kind)) + " steps " + std::to_string(steps) + " batch " + std::to_string(batch) +
-           " input " + std::to_string(input) + " hidden " + std::to_string(hidden) + " reverse " + std::to_string(reverse) +
-           " reset_after " + std::to_string(reset_after) + " lengths " + std::to_string(lengths) + " act " + std::to_string(acts[0].kind);
+    return "kind " + std::to_string(static_cast<int>(kind)) + " steps " + std::to_string(steps) + " batch " +
+           std::to_string(batch) + " input " + std::to_string(input) + " hidden " + std::to_string(hidden) +
+           " reverse " + std::to_string(reverse) + " reset_after " + std::to_string(reset_after) + " lengths " +
+           std::to_string(lengths) + " act " + std::to_string(acts[0].kind);
   }
 };
 
 double formula(const RecurrentActivation& a, double x) {
   const double al = a.alpha, be = a.beta;
   switch (a.kind) {
-    case RecurrentActivation::sigmoid: return 1 / (1 + std::exp(-x));
-    case RecurrentActivation::tanh: return std::tanh(x);
-    case RecurrentActivation::relu: return std::max(x, 0.0);
-    case RecurrentActivation::affine: return al * x + be;
-    case RecurrentActivation::leaky_relu: return x >= 0 ? x : al * x;
-    case RecurrentActivation::thresholded_relu: return x > al ? x : 0;
-    case RecurrentActivation::scaled_tanh: return al * std::tanh(be * x);
-    case RecurrentActivation::hard_sigmoid: return std::min(std::max(al * x + be, 0.0), 1.0);
-    case RecurrentActivation::elu: return x >= 0 ? x : al * (std::exp(x) - 1);
-    case RecurrentActivation::softsign: return x / (1 + std::fabs(x));
-    case RecurrentActivation::softplus: return std::log(1 + std::exp(x));
+    case RecurrentActivation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case RecurrentActivation::tanh:
+      return std::tanh(x);
+    case RecurrentActivation::relu:
+      return std::max(x, 0.0);
+    case RecurrentActivation::affine:
+      return al * x + be;
+    case RecurrentActivation::leaky_relu:
+      return x >= 0 ? x : al * x;
+    case RecurrentActivation::thresholded_relu:
+      return x > al ? x : 0;
+    case RecurrentActivation::scaled_tanh:
+      return al * std::tanh(be * x);
+    case RecurrentActivation::hard_sigmoid:
+      return std::min(std::max(al * x + be, 0.0), 1.0);
+    case RecurrentActivation::elu:
+      return x >= 0 ? x : al * (std::exp(x) - 1);
+    case RecurrentActivation::softsign:
+      return x / (1 + std::fabs(x));
+    case RecurrentActivation::softplus:
+      return std::log(1 + std::exp(x));
   }
   return x;
 }
@@ -47,7 +61,9 @@ double formula(const RecurrentActivation& a, double x) {
 struct Layer {
   explicit Layer(const Case& layer)
       : c(layer),
-        gates(c.kind == RecurrentKind::lstm ? 4 : c.kind == RecurrentKind::gru ? 3 : 1),
+        gates(c.kind == RecurrentKind::lstm  ? 4
+              : c.kind == RecurrentKind::gru ? 3
+                                             : 1),
         random(static_cast<uint32_t>(c.hidden + 3 * c.batch)),
         x(random.values(c.steps * c.batch * c.input), c.dtype),
         w(random.values(gates * c.hidden * c.input), c.dtype),
@@ -119,19 +135,22 @@ struct Layer {
       const int64_t length = c.lengths ? lengths[static_cast<size_t>(b)] : c.steps;
       for (int64_t s = 0; s < c.steps; ++s) {
         if (s >= length) {
-          for (int64_t j = 0; j < H; ++j) ASSERT_EQ(read(out.y.data(), c.dtype, (s * c.batch + b) * H + j), 0.0) << c.text();
+          for (int64_t j = 0; j < H; ++j)
+            ASSERT_EQ(read(out.y.data(), c.dtype, (s * c.batch + b) * H + j), 0.0) << c.text();
           continue;
         }
         const int64_t t = c.reverse ? length - 1 - s : s;
         const auto from_x = [&](int64_t gate, int64_t j) {
           double v = c.bias ? wb[static_cast<size_t>(gate * H + j)] : 0;
           for (int64_t i = 0; i < c.input; ++i)
-            v += x.exact[static_cast<size_t>(t * x_step() + b * x_batch() + i)] * w.exact[static_cast<size_t>((gate * H + j) * c.input + i)];
+            v += x.exact[static_cast<size_t>(t * x_step() + b * x_batch() + i)] *
+                 w.exact[static_cast<size_t>((gate * H + j) * c.input + i)];
           return v;
         };
         const auto from_h = [&](int64_t gate, int64_t j, const std::vector<double>& state) {
           double v = c.bias ? rb[static_cast<size_t>(gate * H + j)] : 0;
-          for (int64_t i = 0; i < H; ++i) v += state[static_cast<size_t>(i)] * r.exact[static_cast<size_t>((gate * H + j) * H + i)];
+          for (int64_t i = 0; i < H; ++i)
+            v += state[static_cast<size_t>(i)] * r.exact[static_cast<size_t>((gate * H + j) * H + i)];
           return v;
         };
         const auto act = [&](int which, double v) {
@@ -141,7 +160,9 @@ struct Layer {
         std::vector<double> next(h), reset(h), z(h);
         for (int64_t j = 0; j < H; ++j) {
           const size_t u = static_cast<size_t>(j);
-          const auto peep = [&](int64_t which, double state) { return c.peepholes ? p[static_cast<size_t>(which * H + j)] * state : 0; };
+          const auto peep = [&](int64_t which, double state) {
+            return c.peepholes ? p[static_cast<size_t>(which * H + j)] * state : 0;
+          };
           if (c.kind == RecurrentKind::rnn) next[u] = act(0, from_x(0, j) + from_h(0, j, h));
           if (c.kind == RecurrentKind::gru) {
             z[u] = act(0, from_x(0, j) + from_h(0, j, h));
@@ -167,7 +188,8 @@ struct Layer {
         h = next;
         for (int64_t j = 0; j < H; ++j) {
           const double v = h[static_cast<size_t>(j)];
-          ASSERT_NEAR(read(out.y.data(), c.dtype, (t * c.batch + b) * H + j), v, 1e-4 + unit(c.dtype) * std::fabs(v)) << c.text() << " t " << t;
+          ASSERT_NEAR(read(out.y.data(), c.dtype, (t * c.batch + b) * H + j), v, 1e-4 + unit(c.dtype) * std::fabs(v))
+              << c.text() << " t " << t;
         }
       }
       for (int64_t j = 0; j < H; ++j) {
@@ -192,7 +214,8 @@ void prove(const Case& c) {
   const auto one = layer.run(1);
   layer.check(one);
   if (testing::Test::HasFatalFailure()) return;
-  for (int threads : {2, 3, 7}) ASSERT_TRUE(one == layer.run(threads)) << c.text() << ": other bits with " << threads << " threads";
+  for (int threads : {2, 3, 7})
+    ASSERT_TRUE(one == layer.run(threads)) << c.text() << ": other bits with " << threads << " threads";
 }
 
 const RecurrentKind kKinds[] = {RecurrentKind::lstm, RecurrentKind::gru, RecurrentKind::rnn};

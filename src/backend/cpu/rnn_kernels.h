@@ -8,12 +8,12 @@ namespace nbx {
 struct CellRow {
   const RecurrentWeights* weights;
   const Recurrent* args;
-  const float* from_x;   // (gates * hidden): input projection with its bias
-  float* from_h;         // (gates * hidden): recurrent product; a gru that resets first: (2 hidden), then (hidden)
-  float* h;              // (hidden) state, updated
-  float* c;              // (hidden) lstm
-  float* reset_h;        // (hidden) gru that resets first: r h, made by gru_reset
-  void* y;               // (hidden) in y_dtype, or null
+  const float* from_x;  // (gates * hidden): input projection with its bias
+  float* from_h;        // (gates * hidden): recurrent product; a gru that resets first: (2 hidden), then (hidden)
+  float* h;             // (hidden) state, updated
+  float* c;             // (hidden) lstm
+  float* reset_h;       // (hidden) gru that resets first: r h, made by gru_reset
+  void* y;              // (hidden) in y_dtype, or null
 };
 
 void lstm_cell(const CellRow& row);

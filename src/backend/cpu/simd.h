@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD vocabulary of the kernels: load and store that widen 16-bit floats and never touch memory beyond the row, and folds
-// with four chains. For kernel files only, after targets.h and <hwy/foreach_target.h> (see targets.h). Everything is in
-// nbx::HWY_NAMESPACE::simd; `d` is a tag such as hn::ScalableTag<float>.
+// SIMD vocabulary of the kernels: load and store that widen 16-bit floats and never touch memory beyond the row, and
+// folds with four chains. For kernel files only, after targets.h and <hwy/foreach_target.h> (see targets.h). Everything
+// is in nbx::HWY_NAMESPACE::simd; `d` is a tag such as hn::ScalableTag<float>.
 //
-//   load(d, p)             Lanes(d) elements from p (any alignment). float tags take float, bfloat16_t or float16_t and widen;
+//   load(d, p)             Lanes(d) elements from p (any alignment). float tags take float, bfloat16_t or float16_t and
+//   widen;
 //                          other tags take their own lane type.
 //   load(d, p, left)       the same when left >= Lanes(d); else `left` elements, the other lanes 0
 //   store(d, v, p)         stores Lanes(d); 16-bit floats round to nearest even, NaN stays NaN
 //   store(d, v, p, left)   at most `left`
 //   load_pairs(d, p, even, odd)   deinterleaves 2 * Lanes(d) elements
-//   fold(d, p, n, f)       sums f over p[0..n): f(sum, v) -> sum adds one vector. Four chains, joined in fixed order -> float
-//   fold_with(d, p, n, init, f, join)   any other fold: f(acc, v), join(acc, acc); lanes beyond n are left out
+//   fold(d, p, n, f)       sums f over p[0..n): f(sum, v) -> sum adds one vector. Four chains, joined in fixed order ->
+//   float fold_with(d, p, n, init, f, join)   any other fold: f(acc, v), join(acc, acc); lanes beyond n are left out
 //   join_lanes(d, v, join) one value of all lanes, in fixed order
 //   max, min               a NaN in either operand gives NaN, as ATen
 //   clamp(v, lo, hi)       a NaN in v stays
 //
-// Why not Highway's own: the packaged one (1.0.3) truncates float32 -> bf16, its masked 16-bit loads read past the end of a
-// row, and its Max drops a NaN on x86.
+// Why not Highway's own: the packaged one (1.0.3) truncates float32 -> bf16, its masked 16-bit loads read past the end
+// of a row, and its Max drops a NaN on x86.
 #if defined(NBX_BACKEND_CPU_SIMD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NBX_BACKEND_CPU_SIMD_H
 #undef NBX_BACKEND_CPU_SIMD_H
@@ -41,8 +42,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 using V = hn::Vec<D>;
 
-// The target's own conversions of float16 (F16C, NEON) handle subnormals, infinities and quiet NaNs and round to nearest even.
-// Masked accesses of 32 and 64-bit lanes are the hardware's there and never fault; a bounced tail costs a call of memcpy.
+// The target's own conversions of float16 (F16C, NEON) handle subnormals, infinities and quiet NaNs and round to
+// nearest even. Masked accesses of 32 and 64-bit lanes are the hardware's there and never fault; a bounced tail costs a
+// call of memcpy.
 #undef NBX_SIMD_HAS_MASKS
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 #define NBX_SIMD_HAS_MASKS 1
@@ -83,7 +85,8 @@ HWY_INLINE V<D> load(D d, const float16_t* p) {
 #endif
 }
 
-// p[0], p[2], ... and p[1], p[3], ...: 2 * Lanes(d) elements. (Highway 1.0.3's LoadInterleaved2 takes three times the shuffles.)
+// p[0], p[2], ... and p[1], p[3], ...: 2 * Lanes(d) elements. (Highway 1.0.3's LoadInterleaved2 takes three times the
+// shuffles.)
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void load_pairs(D d, const T* p, V<D>& even, V<D>& odd) {
 #if HWY_TARGET == HWY_SCALAR
@@ -95,8 +98,8 @@ HWY_INLINE void load_pairs(D d, const T* p, V<D>& even, V<D>& odd) {
 #endif
 }
 
-// Keeps a loaded vector in a register. g++ folds a load into each instruction that uses it, which repeats it; a load that
-// crosses a cache line costs twice.
+// Keeps a loaded vector in a register. g++ folds a load into each instruction that uses it, which repeats it; a load
+// that crosses a cache line costs twice.
 template <class VF>
 HWY_INLINE VF in_register(VF v) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
@@ -152,7 +155,8 @@ template <class D, class T>
 HWY_INLINE void store(D d, V<D> v, T* p, size_t left) {
   if (HWY_LIKELY(left >= hn::Lanes(d))) return store(d, v, p);
 #if NBX_SIMD_HAS_MASKS
-  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, hn::TFromD<D>>) return hn::BlendedStore(v, hn::FirstN(d, left), d, p);
+  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, hn::TFromD<D>>)
+    return hn::BlendedStore(v, hn::FirstN(d, left), d, p);
 #endif
   T row[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
   store(d, v, static_cast<T*>(row));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header's own kernels, for every target: conversions against the scalar ones of <nbx/dtype.h>, memory bounds, folds.
+// The header's own kernels, for every target: conversions against the scalar ones of <nbx/dtype.h>, memory bounds,
+// folds.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/simd.test.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/simd.h"
 
@@ -122,7 +123,8 @@ std::vector<float> around_halves(float (*widen)(uint16_t)) {
   std::vector<float> out;
   for (uint32_t h = 0; h < 65536; ++h) {
     const uint32_t b = bits_of(widen(static_cast<uint16_t>(h)));
-    for (uint32_t delta : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u}) out.push_back(from_bits(b + delta));
+    for (uint32_t delta : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u})
+      out.push_back(from_bits(b + delta));
   }
   return out;
 }

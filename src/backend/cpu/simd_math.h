@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions on float vectors, for kernel files (include as simd.h). All in nbx::HWY_NAMESPACE::simd, all
-// f(d, v) -> v with d a float tag: exp, expm1, log, log1p, tanh, sigmoid, erf, sin, cos; pow(d, x, y). The errors, measured by
-// simd_math.test.cpp against float64, are at most 2.5 units in the last place everywhere, infinities, NaN and subnormals
-// included. Polynomials are weighted least-squares fits near the minimax ones, made for these intervals.
+// f(d, v) -> v with d a float tag: exp, expm1, log, log1p, tanh, sigmoid, erf, sin, cos; pow(d, x, y). The errors,
+// measured by simd_math.test.cpp against float64, are at most 2.5 units in the last place everywhere, infinities, NaN
+// and subnormals included. Polynomials are weighted least-squares fits near the minimax ones, made for these intervals.
 #if defined(NBX_BACKEND_CPU_SIMD_MATH_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef NBX_BACKEND_CPU_SIMD_MATH_H
 #undef NBX_BACKEND_CPU_SIMD_MATH_H
@@ -98,8 +98,8 @@ HWY_INLINE V<D> log_positive(D d, V<D> x, V<D> c) {
   e = hn::Sub(e, hn::IfThenElseZero(tiny, hn::Set(d, 23.0f)));
   const auto f = hn::MulAdd(c, scale, hn::Sub(m, hn::Set(d, 1.0f)));
 
-  const auto p = horner(d, f, 3.333331044e-01f, -2.499998660e-01f, 2.000222661e-01f, -1.666925082e-01f, 1.421865809e-01f,
-                        -1.238434848e-01f, 1.187297630e-01f, -1.178980764e-01f, 6.915367985e-02f);
+  const auto p = horner(d, f, 3.333331044e-01f, -2.499998660e-01f, 2.000222661e-01f, -1.666925082e-01f,
+                        1.421865809e-01f, -1.238434848e-01f, 1.187297630e-01f, -1.178980764e-01f, 6.915367985e-02f);
   const auto f2 = hn::Mul(f, f);
   auto y = hn::Mul(hn::Mul(f2, f), p);
   y = hn::MulAdd(e, hn::Set(d, -2.12194440e-4f), y);
@@ -153,13 +153,13 @@ template <class D>
 HWY_INLINE V<D> erf(D d, V<D> x) {
   const auto a = hn::Abs(x);
   const auto t = hn::Mul(x, x);
-  const auto r = horner(d, t, 1.283791671e-01f, -3.761263848e-01f, 1.128378275e-01f, -2.686544582e-02f, 5.221074879e-03f,
-                        -8.484711466e-04f, 1.127054460e-04f, -9.680136708e-06f);
+  const auto r = horner(d, t, 1.283791671e-01f, -3.761263848e-01f, 1.128378275e-01f, -2.686544582e-02f,
+                        5.221074879e-03f, -8.484711466e-04f, 1.127054460e-04f, -9.680136708e-06f);
   const auto small = hn::MulAdd(x, r, x);
   // erf(a) = 1 - e^-g(a); beyond 4 it is 1 in float32.
   const auto b = clamp(a, hn::Set(d, 0.98f), hn::Set(d, 4.0f));
-  const auto g = horner(d, b, -1.883855413e-04f, 1.129579926e+00f, 6.332171571e-01f, 1.084212810e-01f, -2.520982059e-02f,
-                        4.205090888e-03f, -4.414332010e-04f, 2.169424043e-05f);
+  const auto g = horner(d, b, -1.883855413e-04f, 1.129579926e+00f, 6.332171571e-01f, 1.084212810e-01f,
+                        -2.520982059e-02f, 4.205090888e-03f, -4.414332010e-04f, 2.169424043e-05f);
   const auto large = hn::CopySign(hn::Sub(hn::Set(d, 1.0f), exp(d, hn::Neg(g))), x);
   return hn::IfThenElse(hn::Gt(a, hn::Set(d, 1.0f)), large, small);  // NaN takes `small`
 }
@@ -239,7 +239,8 @@ HWY_INLINE V<D> sin_shifted(D d, V<D> x, int32_t shift) {
   const auto r = reduce_half_pi(d, hn::IfThenZeroElse(far, x), q);
   const auto quadrant = hn::Add(hn::ConvertTo(di, q), hn::Set(di, shift));
   const auto t = hn::Mul(r, r);
-  const auto s = hn::MulAdd(hn::Mul(t, r), horner(d, t, -1.666666664e-01f, 8.333329338e-03f, -1.983931938e-04f, 2.718162721e-06f), r);
+  const auto s = hn::MulAdd(hn::Mul(t, r),
+                            horner(d, t, -1.666666664e-01f, 8.333329338e-03f, -1.983931938e-04f, 2.718162721e-06f), r);
   const auto c4 = horner(d, t, 4.166666662e-02f, -1.388888369e-03f, 2.479950348e-05f, -2.720885628e-07f);
   const auto c = hn::Add(hn::MulAdd(hn::Mul(t, t), c4, hn::Mul(t, hn::Set(d, -0.5f))), hn::Set(d, 1.0f));
   const auto one = hn::Set(di, 1);
@@ -248,7 +249,8 @@ HWY_INLINE V<D> sin_shifted(D d, V<D> x, int32_t shift) {
   const auto sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2)));
   y = hn::BitCast(d, hn::Xor(hn::BitCast(di, y), sign));
   if (shift == 0) y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);  // keeps -0
-  if (HWY_UNLIKELY(!hn::AllFalse(d, far))) y = hn::IfThenElse(far, each_lane(d, x, x, shift == 0 ? sin_lane : cos_lane), y);
+  if (HWY_UNLIKELY(!hn::AllFalse(d, far)))
+    y = hn::IfThenElse(far, each_lane(d, x, x, shift == 0 ? sin_lane : cos_lane), y);
   return y;
 }
 

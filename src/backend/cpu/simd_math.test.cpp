@@ -2,8 +2,8 @@
 // simd_math.h against float64 libm: random bit patterns, dense ranges, special values.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/simd_math.test.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
+#include "backend/cpu/targets.h"
 
 #include "backend/cpu/simd_math.h"
 
@@ -27,16 +27,36 @@ void apply(int which, const float* x, const float* y, float* out, size_t n) {
     const auto v = simd::load(d, x + i, n - i);
     auto r = v;
     switch (which) {
-      case 0: r = simd::exp(d, v); break;
-      case 1: r = simd::expm1(d, v); break;
-      case 2: r = simd::log(d, v); break;
-      case 3: r = simd::log1p(d, v); break;
-      case 4: r = simd::tanh(d, v); break;
-      case 5: r = simd::sigmoid(d, v); break;
-      case 6: r = simd::erf(d, v); break;
-      case 7: r = simd::sin(d, v); break;
-      case 8: r = simd::cos(d, v); break;
-      default: r = simd::pow(d, v, simd::load(d, y + i, n - i)); break;
+      case 0:
+        r = simd::exp(d, v);
+        break;
+      case 1:
+        r = simd::expm1(d, v);
+        break;
+      case 2:
+        r = simd::log(d, v);
+        break;
+      case 3:
+        r = simd::log1p(d, v);
+        break;
+      case 4:
+        r = simd::tanh(d, v);
+        break;
+      case 5:
+        r = simd::sigmoid(d, v);
+        break;
+      case 6:
+        r = simd::erf(d, v);
+        break;
+      case 7:
+        r = simd::sin(d, v);
+        break;
+      case 8:
+        r = simd::cos(d, v);
+        break;
+      default:
+        r = simd::pow(d, v, simd::load(d, y + i, n - i));
+        break;
     }
     simd::store(d, r, out + i, n - i);
   }
@@ -77,7 +97,9 @@ double ulps(float got, double exact) {
   if (std::isinf(rounded) || std::isinf(got)) {
     if (got == rounded) return 0;
     // Near the overflow limit either side of the rounding is one step.
-    return std::fabs(exact) < 3.4028240e38 && !std::isinf(got) ? 1e9 : (std::fabs(exact) > 3.4028230e38 && std::fabs(exact) < 3.4028245e38 ? 1 : 1e9);
+    return std::fabs(exact) < 3.4028240e38 && !std::isinf(got)
+               ? 1e9
+               : (std::fabs(exact) > 3.4028230e38 && std::fabs(exact) < 3.4028245e38 ? 1 : 1e9);
   }
   int exponent;
   std::frexp(exact, &exponent);
@@ -94,9 +116,13 @@ INSTANTIATE_TEST_SUITE_P(Targets, SimdMath, testing::ValuesIn(cpu_targets()));
 
 std::vector<float> specials() {
   const float inf = std::numeric_limits<float>::infinity();
-  return {0.0f, -0.0f, inf, -inf, std::numeric_limits<float>::quiet_NaN(), 1.0f, -1.0f, 1e-45f, -1e-45f, 1e-40f, -1e-40f,
-          1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 88.7228394f, 88.722836f, -87.33655f, -103.97f, -104.0f, 0.5f, 2.0f,
-          1.4142135f, 0.70710678f, 16777216.0f, 1e10f, -1e10f, 3.14159274f, 1.57079637f, 710.0f, 0.99999994f, 1.00000012f};
+  return {0.0f,       -0.0f,           inf,           -inf,           std::numeric_limits<float>::quiet_NaN(),
+          1.0f,       -1.0f,           1e-45f,        -1e-45f,        1e-40f,
+          -1e-40f,    1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 88.7228394f,
+          88.722836f, -87.33655f,      -103.97f,      -104.0f,        0.5f,
+          2.0f,       1.4142135f,      0.70710678f,   16777216.0f,    1e10f,
+          -1e10f,     3.14159274f,     1.57079637f,   710.0f,         0.99999994f,
+          1.00000012f};
 }
 
 TEST_P(SimdMath, UnaryFunctionsAreWithinTwoAndAHalfUlp) {

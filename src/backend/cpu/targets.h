@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SIMD targets kernels are compiled for, and which one runs. Include before any Highway header. A kernel file reads:
+// Which SIMD targets kernels are compiled for, and which one runs. Include before any Highway header. A kernel file
+// reads:
 //
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "ops/norm/rms_norm/rms_norm.cpu.cpp"   // this file, relative to src/
@@ -49,8 +50,9 @@ namespace nbx {
 std::vector<std::string> cpu_targets();
 // The one that kernels run on.
 std::string cpu_target();
-// Makes kernels run on the named target from now on; "" chooses the best again. For tests: no kernel may be running, and
-// results may differ in the last bits. Objects packed for one target serve every other. Error (value) naming the known ones.
+// Makes kernels run on the named target from now on; "" chooses the best again. For tests: no kernel may be running,
+// and results may differ in the last bits. Objects packed for one target serve every other. Error (value) naming the
+// known ones.
 void set_cpu_target(std::string_view name);
 
 }  // namespace nbx

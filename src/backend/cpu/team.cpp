@@ -39,8 +39,8 @@ struct Inside {
   Here before;
 };
 
-// Programs launch kernels a few microseconds apart; a futex wake costs about five. So a worker looks out for the next job
-// for a while before it sleeps. The clock is read once in 16 pauses (a pause is 40 to 140 cycles).
+// Programs launch kernels a few microseconds apart; a futex wake costs about five. So a worker looks out for the next
+// job for a while before it sleeps. The clock is read once in 16 pauses (a pause is 40 to 140 cycles).
 template <class Done>
 bool spin_until(std::chrono::nanoseconds limit, Done done) {
   if (done()) return true;
@@ -56,10 +56,10 @@ bool spin_until(std::chrono::nanoseconds limit, Done done) {
 }
 
 struct FreeBlock {
-  void operator()(void* p) const { ::operator delete(p, std::align_val_t{64}); }
+  void operator()(void* p) const { ::operator delete (p, std::align_val_t{64}); }
 };
 using Block = std::unique_ptr<void, FreeBlock>;
-Block make_block(size_t bytes) { return Block(::operator new(bytes, std::align_val_t{64})); }
+Block make_block(size_t bytes) { return Block(::operator new (bytes, std::align_val_t{64})); }
 
 }  // namespace
 
@@ -110,8 +110,9 @@ struct Team::State {
       }
       seen = epoch.load();
       if (stop.load()) return;
-      // Enter, then look whether the job is still open; the caller closes it, then looks whether anybody is inside. Both
-      // orders are sequentially consistent, so one sees the other, and a late worker never touches a job that has ended.
+      // Enter, then look whether the job is still open; the caller closes it, then looks whether anybody is inside.
+      // Both orders are sequentially consistent, so one sees the other, and a late worker never touches a job that has
+      // ended.
       inside.fetch_add(1);
       if (open.load()) work(worker);
       if (inside.fetch_sub(1) == 1 && !open.load()) inside.notify_all();
@@ -140,7 +141,8 @@ Team::Team(int threads) : state_(new State) {
   State& s = *state_;
   s.threads = threads;
   // More threads than cores: spinning would steal the core from the thread that is waited for.
-  if (static_cast<unsigned>(threads) <= std::max(1u, std::thread::hardware_concurrency())) s.spin = std::chrono::microseconds(40);
+  if (static_cast<unsigned>(threads) <= std::max(1u, std::thread::hardware_concurrency()))
+    s.spin = std::chrono::microseconds(40);
   s.workers.reserve(static_cast<size_t>(threads - 1));
   try {
     for (int w = 1; w < threads; ++w) s.workers.emplace_back([&s, w] { s.loop(w); });
@@ -183,7 +185,8 @@ void Team::run_with_scratch(int64_t chunks, size_t bytes, FunctionRef<void(int64
   }
   char* base = static_cast<char*>(s.scratch.get());
   const size_t stride = s.scratch_stride;
-  run_locked(chunks, [&](int64_t chunk, int worker) { fn(chunk, worker, base + stride * static_cast<size_t>(worker)); });
+  run_locked(chunks,
+             [&](int64_t chunk, int worker) { fn(chunk, worker, base + stride * static_cast<size_t>(worker)); });
 }
 
 void Team::run_locked(int64_t chunks, FunctionRef<void(int64_t, int)> fn) {

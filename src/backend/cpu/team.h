@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Team: the threads that run CPU kernels. Work is cut into chunks by the problem alone, never by the number of threads, and
-// chunks are claimed as threads become free: results do not depend on the thread count, and a busy neighbour core costs its
-// share only.
+// Team: the threads that run CPU kernels. Work is cut into chunks by the problem alone, never by the number of threads,
+// and chunks are claimed as threads become free: results do not depend on the thread count, and a busy neighbour core
+// costs its share only.
 #pragma once
 #include "base/function_ref.h"
 
@@ -21,15 +21,16 @@ class Team {
 
   int threads() const;
 
-  // Calls fn(chunk, worker) once for each chunk in [0, chunks); returns when all have ended. `worker` in [0, threads()) names
-  // the thread, for per-thread scratch memory: no two chunks run with the same worker at the same time. One chunk, or a team of
-  // one, runs on the caller and wakes nobody. A call from inside a chunk of the same team runs inline with that chunk's
-  // worker. Calls from several threads take turns. The first exception of a chunk is thrown again here once, after all
-  // threads have stopped; chunks that were not yet claimed are then skipped. Allocates nothing.
+  // Calls fn(chunk, worker) once for each chunk in [0, chunks); returns when all have ended. `worker` in [0, threads())
+  // names the thread, for per-thread scratch memory: no two chunks run with the same worker at the same time. One
+  // chunk, or a team of one, runs on the caller and wakes nobody. A call from inside a chunk of the same team runs
+  // inline with that chunk's worker. Calls from several threads take turns. The first exception of a chunk is thrown
+  // again here once, after all threads have stopped; chunks that were not yet claimed are then skipped. Allocates
+  // nothing.
   void run(int64_t chunks, FunctionRef<void(int64_t chunk, int worker)> fn);
 
-  // The same, with `bytes` of memory of its own for each worker (64-byte aligned, content undefined). The team keeps it, for
-  // all workers at once: it allocates only when a call asks for more than any call before, or is nested.
+  // The same, with `bytes` of memory of its own for each worker (64-byte aligned, content undefined). The team keeps
+  // it, for all workers at once: it allocates only when a call asks for more than any call before, or is nested.
   void run_with_scratch(int64_t chunks, size_t bytes, FunctionRef<void(int64_t chunk, int worker, void* scratch)> fn);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The null device: takes every launch, computes nothing. With it a model's plan and launches are known, and tested, where
-// there is no device; it is also the smallest example of a backend.
+// The null device: takes every launch, computes nothing. With it a model's plan and launches are known, and tested,
+// where there is no device; it is also the smallest example of a backend.
 #pragma once
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv → batch_norm with constant statistics: y = (conv(x) - mean) * scale / sqrt(var + eps) + shift is a convolution with
-// other weights and another bias; so is a product or sum with a constant number or one constant a channel. Computed in float64,
-// rounded once.
+// conv → batch_norm with constant statistics: y = (conv(x) - mean) * scale / sqrt(var + eps) + shift is a convolution
+// with other weights and another bias; so is a product or sum with a constant number or one constant a channel.
+// Computed in float64, rounded once.
 #include <cmath>
 
 #include "graph/passes/pass.h"
@@ -54,8 +54,8 @@ std::optional<Affine> affine_of(const Graph& g, const Node& bn) {
   return a;
 }
 
-// conv * c or conv + c with a constant number, or one a channel as (C, 1, 1): ranks below the convolution's change no shape.
-// `from`: the other operand.
+// conv * c or conv + c with a constant number, or one a channel as (C, 1, 1): ranks below the convolution's change no
+// shape. `from`: the other operand.
 std::optional<Affine> affine_of(const Graph& g, const Node& n, int64_t rank, int64_t channels, int& from) {
   const bool product = n.op->parsed.full_name() == "aten::mul.Tensor";
   if (!product && n.op->parsed.full_name() != "aten::add.Tensor") return std::nullopt;
@@ -88,7 +88,8 @@ bool may_fold(const Node& n) {
 // What it may follow: any operand that is no constant.
 int operand_of(const Graph& g, const Node& n) {
   for (size_t i = 0; i < std::min<size_t>(n.op->parsed.name == "batch_norm" ? 1 : 2, n.values.size()); ++i)
-    if (const auto* x = std::get_if<TensorRef>(&n.values[i]); x && x->defined() && !g.tensors[static_cast<size_t>(x->id)].constant.defined())
+    if (const auto* x = std::get_if<TensorRef>(&n.values[i]);
+        x && x->defined() && !g.tensors[static_cast<size_t>(x->id)].constant.defined())
       return x->id;
   return -1;
 }
@@ -115,9 +116,11 @@ bool fold_batch_norm(Graph& g) {
     if (conv.op->parsed.full_name() != "custom::conv" || !absent(conv, "residual")) continue;
     if (value_of<std::string>(conv, "activation", "none") != "none") continue;
     const Tensor *weight = constant(g, conv, "weight"), *bias = constant(g, conv, "bias");
-    if (!weight || (!bias && !absent(conv, "bias")) || weight->dtype() != DType::float32 || weight->rank() < 3) continue;
+    if (!weight || (!bias && !absent(conv, "bias")) || weight->dtype() != DType::float32 || weight->rank() < 3)
+      continue;
     int from = seen;
-    const auto a = bn.op->parsed.name == "batch_norm" ? affine_of(g, bn) : affine_of(g, bn, weight->rank(), weight->dim(0), from);
+    const auto a =
+        bn.op->parsed.name == "batch_norm" ? affine_of(g, bn) : affine_of(g, bn, weight->rank(), weight->dim(0), from);
     if (!a || from != seen || static_cast<int64_t>(a->scale.size()) != weight->dim(0)) continue;
 
     Tensor w = weight->clone();

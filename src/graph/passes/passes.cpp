@@ -14,8 +14,8 @@ std::span<const Pass> load_passes() {
 
 namespace {
 
-// What a body captures and the graph around it knows is known in the body, too: weights that a branch transposes are then
-// transposed once, at load. The input stays, so the body is called as before.
+// What a body captures and the graph around it knows is known in the body, too: weights that a branch transposes are
+// then transposed once, at load. The input stays, so the body is called as before.
 void hand_constants_down(const Graph& outer, const Node& node, Graph& body) {
   const auto& captures = std::get<TensorRefs>(node.values[static_cast<size_t>(node.op->parsed.find("captures"))]);
   if (body.inputs.size() < captures.size()) return;

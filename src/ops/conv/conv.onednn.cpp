@@ -9,7 +9,8 @@ Serves onednn_serves(const ConvProblem& p) {
   if (p.transposed || p.residual) return refuse("neither transposed nor with a residual");
   if (!p.weight.known.defined()) return refuse("the weights must be constant");
   if (p.act_scale != 1 || p.act_shift != 0) return refuse("nothing after the activation");
-  if (p.activation.kind != ActivationKind::none && p.activation.kind != ActivationKind::relu) return refuse("of the activations, relu alone");
+  if (p.activation.kind != ActivationKind::none && p.activation.kind != ActivationKind::relu)
+    return refuse("of the activations, relu alone");
   if (numel(p.shape()) == 0 || numel(p.in) == 0 || p.in_channels == 0) return refuse("nothing to compute");
   for (const Ints* pad : {&p.begin, &p.end})
     for (const int64_t v : *pad)
@@ -38,7 +39,9 @@ Bound bind_onednn(const ConvProblem& p) {
   s.relu = p.activation.kind == ActivationKind::relu;
   const Tensor w = p.weight.known.contiguous();
   const auto plan = std::make_shared<const onednn::Convolution>(s, w.data<float>());
-  return [plan, ix = p.x_index, ib = p.bias_index](const Run& r) { plan->run(r.team, r.in<float>(ix), r.in<float>(ib), r.out<float>(0)); };
+  return [plan, ix = p.x_index, ib = p.bias_index](const Run& r) {
+    plan->run(r.team, r.in<float>(ix), r.in<float>(ib), r.out<float>(0));
+  };
 }
 
 }  // namespace nbx

@@ -67,7 +67,8 @@ namespace {
 
 // Trailing dims of extent 1 go: a (k, 1) kernel over (n, 1) is a row of n, which the kernels read as one.
 void drop_unit_tail(ConvProblem& p) {
-  while (p.spatial > 1 && p.in.back() == 1 && p.out.back() == 1 && p.kernel.back() == 1 && p.begin.back() == 0 && p.end.back() == 0) {
+  while (p.spatial > 1 && p.in.back() == 1 && p.out.back() == 1 && p.kernel.back() == 1 && p.begin.back() == 0 &&
+         p.end.back() == 0) {
     for (Ints* v : {&p.in, &p.out, &p.kernel, &p.stride, &p.dilation, &p.begin, &p.end}) v->pop_back();
     --p.spatial;
   }

@@ -17,12 +17,13 @@ Shape ConvProblem::shape() const {
 
 namespace {
 
-Ints spread(const std::string& op, const char* what, const Ints& given, size_t spatial, int64_t fallback, int64_t least) {
+Ints spread(const std::string& op, const char* what, const Ints& given, size_t spatial, int64_t fallback,
+            int64_t least) {
   Ints v = given;
   if (v.empty()) v.assign(spatial, fallback);
   if (v.size() == 1) v.assign(spatial, v[0]);
-  require(v.size() == spatial, Code::shape, "{}: {} is {}, {} spatial dims need 1 or {} values", op, what, to_string(given),
-          spatial, spatial);
+  require(v.size() == spatial, Code::shape, "{}: {} is {}, {} spatial dims need 1 or {} values", op, what,
+          to_string(given), spatial, spatial);
   for (const int64_t e : v)
     require(e >= least, Code::value, "{}: {} is {}, each must be at least {}", op, what, to_string(given), least);
   return v;
@@ -44,10 +45,11 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
   p.weight = weight;
   p.x_index = 0;
   p.spatial = static_cast<int>(weight.rank() - 2);
-  require(p.spatial >= 1 && p.spatial <= 3, Code::shape, "{}: weight {} must have rank 3, 4 or 5", op, to_string(weight));
+  require(p.spatial >= 1 && p.spatial <= 3, Code::shape, "{}: weight {} must have rank 3, 4 or 5", op,
+          to_string(weight));
   p.unbatched = x.rank() == weight.rank() - 1;
-  require(p.unbatched || x.rank() == weight.rank(), Code::shape, "{}: input {} must have rank {} or {} for weight {}", op,
-          to_string(x), weight.rank(), weight.rank() - 1, to_string(weight));
+  require(p.unbatched || x.rank() == weight.rank(), Code::shape, "{}: input {} must have rank {} or {} for weight {}",
+          op, to_string(x), weight.rank(), weight.rank() - 1, to_string(weight));
   require(x.dtype == weight.dtype, Code::dtype, "{}: input is {}, weight is {}; convert one of them", op, to_string(x),
           to_string(weight));
   require(!is_complex(x.dtype) && x.dtype != DType::bool_, Code::dtype, "{}: {} is not supported", op, to_string(x));
@@ -57,8 +59,8 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
   p.in_channels = x.shape[lead];
   p.groups = a.groups;
   require(p.groups >= 1, Code::value, "{}: groups is {}, at least 1 is needed", op, p.groups);
-  require(p.in_channels % p.groups == 0, Code::shape, "{}: {} input channels do not divide into {} groups (input {})", op,
-          p.in_channels, p.groups, to_string(x));
+  require(p.in_channels % p.groups == 0, Code::shape, "{}: {} input channels do not divide into {} groups (input {})",
+          op, p.in_channels, p.groups, to_string(x));
   if (transposed) {
     require(weight.shape[0] == p.in_channels, Code::shape, "{}: weight {} wants {} input channels, input {} has {}", op,
             to_string(weight), weight.shape[0], to_string(x), p.in_channels);
@@ -68,14 +70,15 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
             "{}: weight {} wants {} input channels a group, input {} has {} in {} groups", op, to_string(weight),
             weight.shape[1], to_string(x), p.in_channels, p.groups);
     p.out_channels = weight.shape[0];
-    require(p.out_channels % p.groups == 0, Code::shape, "{}: {} output channels do not divide into {} groups (weight {})",
-            op, p.out_channels, p.groups, to_string(weight));
+    require(p.out_channels % p.groups == 0, Code::shape,
+            "{}: {} output channels do not divide into {} groups (weight {})", op, p.out_channels, p.groups,
+            to_string(weight));
   }
   if (bias) {
     require(bias->rank() == 1 && bias->dim(0) == p.out_channels, Code::shape, "{}: bias is {}, it must be [{}]", op,
             to_string(*bias), p.out_channels);
-    require(bias->dtype == p.dtype, Code::dtype, "{}: bias is {}, input is {}; convert one of them", op, to_string(*bias),
-            to_string(x));
+    require(bias->dtype == p.dtype, Code::dtype, "{}: bias is {}, input is {}; convert one of them", op,
+            to_string(*bias), to_string(x));
     p.bias = *bias;
   }
   p.stride = spread(op, "stride", a.stride, n, 1, 1);
@@ -85,12 +88,14 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
   const Ints more = spread(op, "output_padding", a.output_padding, n, 0, 0);
   // Sums of these stay far from 2^63.
   constexpr int64_t kMost = (int64_t{1} << 40);
-  for (const Ints* list : std::initializer_list<const Ints*>{&p.stride, &p.dilation, &p.begin, &p.end, &more, &a.output_shape})
+  for (const Ints* list :
+       std::initializer_list<const Ints*>{&p.stride, &p.dilation, &p.begin, &p.end, &more, &a.output_shape})
     for (const int64_t v : *list)
-      require(v >= -kMost && v <= kMost, Code::value,
-              "{}: stride {}, dilation {}, padding {} and {}, output_padding {}, output_shape {}: each can be {} at most", op,
-              to_string(p.stride), to_string(p.dilation), to_string(p.begin), to_string(p.end), to_string(more),
-              to_string(a.output_shape), kMost);
+      require(
+          v >= -kMost && v <= kMost, Code::value,
+          "{}: stride {}, dilation {}, padding {} and {}, output_padding {}, output_shape {}: each can be {} at most",
+          op, to_string(p.stride), to_string(p.dilation), to_string(p.begin), to_string(p.end), to_string(more),
+          to_string(a.output_shape), kMost);
   const bool same = a.auto_pad == "SAME_UPPER" || a.auto_pad == "SAME_LOWER";
   require(same || a.auto_pad == "NOTSET" || a.auto_pad == "VALID" || a.auto_pad.empty(), Code::value,
           "{}: auto_pad is '{}'; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", op, a.auto_pad);
@@ -110,7 +115,8 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
       const int64_t room = in + p.begin[d] + p.end[d] - reach;
       out = room < 0 ? 0 : room / p.stride[d] + 1;
       require(out >= 1, Code::shape,
-              "{}: impossible extent in spatial dim {}: ({} + {} + {} - {} x ({} - 1) - 1) / {} + 1 < 1 (input {}, weight {})",
+              "{}: impossible extent in spatial dim {}: ({} + {} + {} - {} x ({} - 1) - 1) / {} + 1 < 1 (input {}, "
+              "weight {})",
               op, d, in, p.begin[d], p.end[d], p.dilation[d], k, p.stride[d], to_string(x), to_string(weight));
     } else {
       const int64_t full = product_of(op, in - 1, p.stride[d]) + reach + more[d];
@@ -129,7 +135,8 @@ ConvProblem make_conv(const std::string& op, const Meta& x, const Meta& weight, 
         out = full - p.begin[d] - p.end[d];
       }
       require(out >= 1, Code::shape,
-              "{}: impossible extent in spatial dim {}: ({} - 1) x {} + {} x ({} - 1) + 1 + {} - {} - {} < 1 (input {}, weight {})",
+              "{}: impossible extent in spatial dim {}: ({} - 1) x {} + {} x ({} - 1) + 1 + {} - {} - {} < 1 (input "
+              "{}, weight {})",
               op, d, in, p.stride[d], p.dilation[d], k, more[d], p.begin[d], p.end[d], to_string(x), to_string(weight));
     }
     p.in.push_back(in);
@@ -169,7 +176,8 @@ struct Dims3 {
 
 // The sum at one output element; Load(x index), Weight(w index) read dense storage.
 template <class Sum, class LoadX, class LoadW>
-Sum element(const ConvProblem& p, const Dims3& s, int64_t n, int64_t o, const int64_t at[3], const LoadX& x, const LoadW& w) {
+Sum element(const ConvProblem& p, const Dims3& s, int64_t n, int64_t o, const int64_t at[3], const LoadX& x,
+            const LoadW& w) {
   const int64_t in_group = p.in_channels / p.groups, out_group = p.out_channels / p.groups, g = o / out_group;
   Sum sum = 0;
   for (int64_t c = 0; c < in_group; ++c) {
@@ -184,7 +192,8 @@ Sum element(const ConvProblem& p, const Dims3& s, int64_t n, int64_t o, const in
           const int64_t i2 = s.source(2, at[2], e, p.transposed);
           if (i2 < 0) continue;
           const int64_t tap = (a * s.kernel[1] + b) * s.kernel[2] + e, taps = p.taps();
-          const int64_t wi = p.transposed ? (channel * out_group + o % out_group) * taps + tap : (o * in_group + c) * taps + tap;
+          const int64_t wi =
+              p.transposed ? (channel * out_group + o % out_group) * taps + tap : (o * in_group + c) * taps + tap;
           sum += x(((n * p.in_channels + channel) * s.in[0] + i0) * s.in[1] * s.in[2] + i1 * s.in[2] + i2) * w(wi);
         }
       }
@@ -216,13 +225,15 @@ Bound plain(const ConvProblem& p) {
   constexpr bool integral = std::is_integral_v<T>;
   return [p](const Run& r) {
     const Dims3 s(p);
-    const T *x = r.in<T>(p.x_index), *w = r.in<T>(p.weight_index), *bias = r.in<T>(p.bias_index), *residual = r.in<T>(p.residual_index);
+    const T *x = r.in<T>(p.x_index), *w = r.in<T>(p.weight_index), *bias = r.in<T>(p.bias_index),
+            *residual = r.in<T>(p.residual_index);
     T* y = r.out<T>(0);
     parallel_rows(r.team, numel(p.shape()), 64, [&](int64_t begin, int64_t end) {
       each_output(p, s, begin, end, [&](int64_t i, int64_t n, int64_t o, const int64_t at[3]) {
         if constexpr (integral) {
           uint64_t v = element<uint64_t>(
-              p, s, n, o, at, [&](int64_t k) { return static_cast<uint64_t>(x[k]); }, [&](int64_t k) { return static_cast<uint64_t>(w[k]); });
+              p, s, n, o, at, [&](int64_t k) { return static_cast<uint64_t>(x[k]); },
+              [&](int64_t k) { return static_cast<uint64_t>(w[k]); });
           if (bias) v += static_cast<uint64_t>(bias[o]);
           y[i] = static_cast<T>(v);
         } else {
@@ -248,22 +259,35 @@ Bound plain(const ConvProblem& p) {
 Bound bind_conv_plain(ConvProblem p) {
   p.x.known = p.weight.known = {};
   switch (p.dtype) {
-    case DType::float64: return plain<double>(p);
-    case DType::float32: return plain<float>(p);
-    case DType::float16: return plain<float16_t>(p);
-    case DType::bfloat16: return plain<bfloat16_t>(p);
-    case DType::int8: return plain<int8_t>(p);
-    case DType::int16: return plain<int16_t>(p);
-    case DType::int32: return plain<int32_t>(p);
-    case DType::int64: return plain<int64_t>(p);
-    case DType::uint8: return plain<uint8_t>(p);
-    default: fail(Code::dtype, "convolution: {} is not supported", name(p.dtype));
+    case DType::float64:
+      return plain<double>(p);
+    case DType::float32:
+      return plain<float>(p);
+    case DType::float16:
+      return plain<float16_t>(p);
+    case DType::bfloat16:
+      return plain<bfloat16_t>(p);
+    case DType::int8:
+      return plain<int8_t>(p);
+    case DType::int16:
+      return plain<int16_t>(p);
+    case DType::int32:
+      return plain<int32_t>(p);
+    case DType::int64:
+      return plain<int64_t>(p);
+    case DType::uint8:
+      return plain<uint8_t>(p);
+    default:
+      fail(Code::dtype, "convolution: {} is not supported", name(p.dtype));
   }
 }
 
 Tensor conv_oracle(const ConvProblem& p, const std::vector<Tensor>& operands) {
-  const auto wide = [&](int i) { return i < 0 ? Tensor() : operands[static_cast<size_t>(i)].to(DType::float64).contiguous(); };
-  const Tensor x = wide(p.x_index), w = wide(p.weight_index), bias = wide(p.bias_index), residual = wide(p.residual_index);
+  const auto wide = [&](int i) {
+    return i < 0 ? Tensor() : operands[static_cast<size_t>(i)].to(DType::float64).contiguous();
+  };
+  const Tensor x = wide(p.x_index), w = wide(p.weight_index), bias = wide(p.bias_index),
+               residual = wide(p.residual_index);
   Tensor out = Tensor::empty(p.shape(), DType::float64);
   const Dims3 s(p);
   const double *px = x.data<double>(), *pw = w.data<double>();

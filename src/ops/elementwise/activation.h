@@ -14,6 +14,8 @@ namespace nbx {
 std::optional<ActivationSpec> as_activation(const OpDecl& op, const Args& args);
 
 // An offered epilogue (EpilogueOffer) of kind none without an addend says: result * alpha + beta.
-inline bool offers_affine(const EpilogueOffer& e) { return e.addend == nullptr && e.activation.kind == ActivationKind::none; }
+inline bool offers_affine(const EpilogueOffer& e) {
+  return e.addend == nullptr && e.activation.kind == ActivationKind::none;
+}
 
 }  // namespace nbx

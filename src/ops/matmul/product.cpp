@@ -35,8 +35,8 @@ Meta unsqueezed(const Meta& m, int64_t at) {
 }
 
 DType same_dtype(const std::string& op, const Meta& a, const Meta& b) {
-  require(a.dtype == b.dtype, Code::dtype, "{}: operands must have one dtype, they are {} and {}; convert one of them", op,
-          to_string(a), to_string(b));
+  require(a.dtype == b.dtype, Code::dtype, "{}: operands must have one dtype, they are {} and {}; convert one of them",
+          op, to_string(a), to_string(b));
   require(!is_complex(a.dtype), Code::unsupported, "{}: complex operands ({}) are not supported", op, to_string(a));
   return a.dtype;
 }
@@ -52,8 +52,8 @@ Product make_product(const std::string& op, const Meta& a, const Meta& b) {
   for (size_t d = 0; d < r; ++d) {
     const int64_t ea = d + ra >= r ? a.shape[d + ra - r] : 1;
     const int64_t eb = d + rb >= r ? b.shape[d + rb - r] : 1;
-    require(ea == eb || ea == 1 || eb == 1, Code::shape, "{}: batch extents {} and {} do not broadcast ({} and {})", op, ea,
-            eb, to_string(a), to_string(b));
+    require(ea == eb || ea == 1 || eb == 1, Code::shape, "{}: batch extents {} and {} do not broadcast ({} and {})", op,
+            ea, eb, to_string(a), to_string(b));
     p.batch.push_back(ea == 1 ? eb : ea);
   }
   return p;
@@ -152,7 +152,8 @@ Bound bind_gemm(Product p, PackCache* packs) {
   g.epilogue.act = p.activation;
 
   std::shared_ptr<const PackedB> packed_b;
-  const bool one_b = numel(p.batch) > 0 && std::all_of(p.b.shape.begin(), p.b.shape.end() - 2, [](int64_t e) { return e == 1; });
+  const bool one_b =
+      numel(p.batch) > 0 && std::all_of(p.b.shape.begin(), p.b.shape.end() - 2, [](int64_t e) { return e == 1; });
   if (p.b.known.defined() && one_b && p.k() > 0 && p.n() > 0) {
     const Tensor weight = p.b.known;
     const auto make = [&] {
@@ -165,8 +166,8 @@ Bound bind_gemm(Product p, PackCache* packs) {
       if (packs) packs->add_bytes(packed->bytes());
       return packed;
     };
-    packed_b = packs ? std::static_pointer_cast<const PackedB>(packs->get(
-                           weight, "gemm.b", [&] { return std::static_pointer_cast<const void>(make()); }))
+    packed_b = packs ? std::static_pointer_cast<const PackedB>(
+                           packs->get(weight, "gemm.b", [&] { return std::static_pointer_cast<const void>(make()); }))
                      : make();
   }
 
@@ -193,8 +194,8 @@ Bound bind_gemm(Product p, PackCache* packs) {
     }
   }
   const int64_t size = itemsize(p.dtype);
-  return [g, packed_b, a_at = std::move(a_at), b_at = std::move(b_at), c_at = std::move(c_at), size,
-          ia = p.a_index, ib = p.b_index, ibias = p.addend_index, ires = p.residual_index](const Run& r) {
+  return [g, packed_b, a_at = std::move(a_at), b_at = std::move(b_at), c_at = std::move(c_at), size, ia = p.a_index,
+          ib = p.b_index, ibias = p.addend_index, ires = p.residual_index](const Run& r) {
     for (size_t i = 0; i < a_at.size(); ++i) {
       Gemm call = g;
       call.a.data = r.in<char>(ia) + a_at[i] * size;
@@ -251,15 +252,16 @@ Bound plain(const Product& p) {
     const T* residual = r.in<T>(p.residual_index);
     T* c = r.out<T>(0);
     const bool use_addend = p.addend.has_value() && p.beta != 0;
-    parallel_rows(r.team, static_cast<int64_t>(a_at.size()) * m, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n * k)),
-                  [&](int64_t begin, int64_t end) {
+    parallel_rows(r.team, static_cast<int64_t>(a_at.size()) * m,
+                  std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n * k)), [&](int64_t begin, int64_t end) {
                     for (int64_t row = begin; row < end; ++row) {
                       const size_t e = static_cast<size_t>(row / m);
                       const int64_t i = row % m;
                       for (int64_t j = 0; j < n; ++j) {
                         Sum sum = 0;
                         for (int64_t x = 0; x < k; ++x)
-                          sum += widened<T, Sum>(a, a_at[e] + i * ars + x * acs) * widened<T, Sum>(b, b_at[e] + x * brs + j * bcs);
+                          sum += widened<T, Sum>(a, a_at[e] + i * ars + x * acs) *
+                                 widened<T, Sum>(b, b_at[e] + x * brs + j * bcs);
                         const int64_t at = row * n + j;
                         int64_t d_index = 0;
                         if (use_addend) {
@@ -269,7 +271,8 @@ Bound plain(const Product& p) {
                         }
                         if constexpr (integral) {
                           uint64_t v = sum * static_cast<uint64_t>(static_cast<int64_t>(p.alpha));
-                          if (use_addend) v += widened<T, uint64_t>(d, d_index) * static_cast<uint64_t>(static_cast<int64_t>(p.beta));
+                          if (use_addend)
+                            v += widened<T, uint64_t>(d, d_index) * static_cast<uint64_t>(static_cast<int64_t>(p.beta));
                           c[at] = static_cast<T>(v);
                         } else {
                           double v = p.alpha * sum;
@@ -288,19 +291,32 @@ Bound plain(const Product& p) {
 Bound bind_plain(Product p) {
   p.a.known = p.b.known = {};
   switch (p.dtype) {
-    case DType::float64: return plain<double>(p);
-    case DType::float32: return plain<float>(p);
-    case DType::float16: return plain<float16_t>(p);
-    case DType::bfloat16: return plain<bfloat16_t>(p);
-    case DType::int8: return plain<int8_t>(p);
-    case DType::int16: return plain<int16_t>(p);
-    case DType::int32: return plain<int32_t>(p);
-    case DType::int64: return plain<int64_t>(p);
-    case DType::uint8: return plain<uint8_t>(p);
-    case DType::uint16: return plain<uint16_t>(p);
-    case DType::uint32: return plain<uint32_t>(p);
-    case DType::uint64: return plain<uint64_t>(p);
-    default: fail(Code::dtype, "matmul: {} is not supported", name(p.dtype));
+    case DType::float64:
+      return plain<double>(p);
+    case DType::float32:
+      return plain<float>(p);
+    case DType::float16:
+      return plain<float16_t>(p);
+    case DType::bfloat16:
+      return plain<bfloat16_t>(p);
+    case DType::int8:
+      return plain<int8_t>(p);
+    case DType::int16:
+      return plain<int16_t>(p);
+    case DType::int32:
+      return plain<int32_t>(p);
+    case DType::int64:
+      return plain<int64_t>(p);
+    case DType::uint8:
+      return plain<uint8_t>(p);
+    case DType::uint16:
+      return plain<uint16_t>(p);
+    case DType::uint32:
+      return plain<uint32_t>(p);
+    case DType::uint64:
+      return plain<uint64_t>(p);
+    default:
+      fail(Code::dtype, "matmul: {} is not supported", name(p.dtype));
   }
 }
 

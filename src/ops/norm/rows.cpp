@@ -10,10 +10,12 @@ namespace nbx {
 void centre_scale(const double* x, double* y, int64_t n, double mean, double scale, double shift) {
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + shift;
 }
-void centre_scale_weights(const double* x, double* y, int64_t n, double mean, double rstd, double rest, const double* w, const double* b) {
+void centre_scale_weights(const double* x, double* y, int64_t n, double mean, double rstd, double rest, const double* w,
+                          const double* b) {
   for (int64_t i = 0; i < n; ++i) y[i] = ((x[i] - mean) * rstd - rest) * (w ? w[i] : 1) + (b ? b[i] : 0);
 }
-void affine_columns(const double* x, double* y, int64_t n, const double* mean, const double* scale, const double* shift) {
+void affine_columns(const double* x, double* y, int64_t n, const double* mean, const double* scale,
+                    const double* shift) {
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * scale[i] + shift[i];
 }
 
@@ -22,7 +24,11 @@ namespace {
 double folded(Fold kind, const float* x, int64_t n, double p) { return fold_row(kind, x, n, static_cast<float>(p)); }
 double folded(Fold kind, const double* x, int64_t n, double p) {
   double t = 0;
-  for (int64_t i = 0; i < n; ++i) t += kind == Fold::sum ? x[i] : kind == Fold::square ? x[i] * x[i] : kind == Fold::centred ? x[i] - p : (x[i] - p) * (x[i] - p);
+  for (int64_t i = 0; i < n; ++i)
+    t += kind == Fold::sum       ? x[i]
+         : kind == Fold::square  ? x[i] * x[i]
+         : kind == Fold::centred ? x[i] - p
+                                 : (x[i] - p) * (x[i] - p);
   return t;
 }
 

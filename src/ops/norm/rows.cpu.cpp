@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/norm/rows.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
 #include "backend/cpu/simd.h"
+#include "backend/cpu/targets.h"
 
 #include "ops/norm/rows.h"
 
@@ -23,9 +23,12 @@ void weighted(const float* x, float* y, size_t n, float mean, float rstd, float 
   const auto m = hn::Set(d, mean), r = hn::Set(d, rstd), off = hn::Set(d, rest);
   for (size_t i = 0; i < n; i += hn::Lanes(d)) {
     auto v = hn::MulSub(hn::Sub(simd::load(d, x + i, n - i), m), r, off);
-    if (w && b) v = hn::MulAdd(v, simd::load(d, w + i, n - i), simd::load(d, b + i, n - i));
-    else if (w) v = hn::Mul(v, simd::load(d, w + i, n - i));
-    else if (b) v = hn::Add(v, simd::load(d, b + i, n - i));
+    if (w && b)
+      v = hn::MulAdd(v, simd::load(d, w + i, n - i), simd::load(d, b + i, n - i));
+    else if (w)
+      v = hn::Mul(v, simd::load(d, w + i, n - i));
+    else if (b)
+      v = hn::Add(v, simd::load(d, b + i, n - i));
     simd::store(d, v, y + i, n - i);
   }
 }
@@ -48,7 +51,8 @@ HWY_EXPORT(columns);
 void centre_scale(const float* x, float* y, int64_t n, float mean, float scale, float shift) {
   HWY_DYNAMIC_DISPATCH(centre)(x, y, static_cast<size_t>(n), mean, scale, shift);
 }
-void centre_scale_weights(const float* x, float* y, int64_t n, float mean, float rstd, float rest, const float* w, const float* b) {
+void centre_scale_weights(const float* x, float* y, int64_t n, float mean, float rstd, float rest, const float* w,
+                          const float* b) {
   HWY_DYNAMIC_DISPATCH(weighted)(x, y, static_cast<size_t>(n), mean, rstd, rest, w, b);
 }
 void affine_columns(const float* x, float* y, int64_t n, const float* mean, const float* scale, const float* shift) {

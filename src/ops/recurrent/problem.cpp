@@ -16,8 +16,10 @@ Shape RecurrentProblem::state_shape() const {
 
 void settle(const std::string& op, RecurrentProblem& p) {
   require(p.x.rank() == 3, Code::shape, "{}: x must be [steps, batch, input], it is {}", op, to_string(p.x));
-  require(p.w.rank() == 3, Code::shape, "{}: w must be [directions, gates x hidden, input], it is {}", op, to_string(p.w));
-  require(p.r.rank() == 3, Code::shape, "{}: r must be [directions, gates x hidden, hidden], it is {}", op, to_string(p.r));
+  require(p.w.rank() == 3, Code::shape, "{}: w must be [directions, gates x hidden, input], it is {}", op,
+          to_string(p.w));
+  require(p.r.rank() == 3, Code::shape, "{}: r must be [directions, gates x hidden, hidden], it is {}", op,
+          to_string(p.r));
   p.steps = p.x.dim(p.batch_first ? 1 : 0);
   p.batch = p.x.dim(p.batch_first ? 0 : 1);
   p.input = p.x.dim(2);
@@ -71,8 +73,10 @@ RecurrentActivation parse_recurrent_activation(const std::string& op, const std:
     if (r.beta && next_beta < betas.size()) a.beta = static_cast<float>(betas[next_beta++]);
     return a;
   }
-  fail(Code::value, "{}: unknown activation '{}'; Sigmoid, Tanh, Relu, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
-                    "HardSigmoid, Elu, Softsign and Softplus are known", op, name);
+  fail(Code::value,
+       "{}: unknown activation '{}'; Sigmoid, Tanh, Relu, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
+       "HardSigmoid, Elu, Softsign and Softplus are known",
+       op, name);
 }
 
 namespace {
@@ -86,24 +90,32 @@ bool reversed(const RecurrentProblem& p, int d) { return d == 1 || p.first_rever
 
 float read_float(const void* data, DType dtype, int64_t i) {
   switch (dtype) {
-    case DType::float16: return to_float(static_cast<const float16_t*>(data)[i]);
-    case DType::bfloat16: return to_float(static_cast<const bfloat16_t*>(data)[i]);
-    default: return static_cast<const float*>(data)[i];
+    case DType::float16:
+      return to_float(static_cast<const float16_t*>(data)[i]);
+    case DType::bfloat16:
+      return to_float(static_cast<const bfloat16_t*>(data)[i]);
+    default:
+      return static_cast<const float*>(data)[i];
   }
 }
 void write_float(void* data, DType dtype, int64_t i, float v) {
   switch (dtype) {
-    case DType::float16: static_cast<float16_t*>(data)[i] = to_float16(v); break;
-    case DType::bfloat16: static_cast<bfloat16_t*>(data)[i] = to_bfloat16(v); break;
-    default: static_cast<float*>(data)[i] = v;
+    case DType::float16:
+      static_cast<float16_t*>(data)[i] = to_float16(v);
+      break;
+    case DType::bfloat16:
+      static_cast<bfloat16_t*>(data)[i] = to_bfloat16(v);
+      break;
+    default:
+      static_cast<float*>(data)[i] = v;
   }
 }
 int64_t read_int(const void* data, DType dtype, int64_t i) {
   return dtype == DType::int32 ? static_cast<const int32_t*>(data)[i] : static_cast<const int64_t*>(data)[i];
 }
 
-std::shared_ptr<const RecurrentWeights> pack(const RecurrentProblem& p, int d, const void* w, const void* r, const void* b,
-                                             const void* peep) {
+std::shared_ptr<const RecurrentWeights> pack(const RecurrentProblem& p, int d, const void* w, const void* r,
+                                             const void* b, const void* peep) {
   const int64_t gh = p.gates() * p.hidden, size = itemsize(p.dtype);
   RecurrentPack k;
   k.kind = p.kind;
@@ -161,7 +173,8 @@ Bound bind_fast(RecurrentProblem p, PackCache* packs) {
     const Tensor b = p.b ? p.b->known.contiguous() : Tensor(), peep = p.p ? p.p->known.contiguous() : Tensor();
     for (int d = 0; d < p.directions; ++d) {
       const auto make = [&]() -> std::shared_ptr<const void> {
-        auto made = pack(p, d, w.raw(), r.raw(), b.defined() ? b.raw() : nullptr, peep.defined() ? peep.raw() : nullptr);
+        auto made =
+            pack(p, d, w.raw(), r.raw(), b.defined() ? b.raw() : nullptr, peep.defined() ? peep.raw() : nullptr);
         if (packs) packs->add_bytes(made->bytes());
         return made;
       };
@@ -170,7 +183,8 @@ Bound bind_fast(RecurrentProblem p, PackCache* packs) {
       const std::string key = "recurrent." + std::to_string(d) + (p.linear_before_reset ? "l" : "") +
                               (b.defined() ? "b" + std::to_string(reinterpret_cast<uintptr_t>(b.raw())) : "") + "r" +
                               std::to_string(reinterpret_cast<uintptr_t>(r.raw()));
-      weights.push_back(std::static_pointer_cast<const RecurrentWeights>(shared ? packs->get(p.w.known, key, make) : make()));
+      weights.push_back(
+          std::static_pointer_cast<const RecurrentWeights>(shared ? packs->get(p.w.known, key, make) : make()));
     }
   }
   p.w.known = p.r.known = {};
@@ -189,7 +203,9 @@ Bound bind_fast(RecurrentProblem p, PackCache* packs) {
       }
     }
     for (int d = 0; d < p.directions; ++d) {
-      std::shared_ptr<const RecurrentWeights> w = weights.empty() ? pack(p, d, run.in<void>(p.iw), run.in<void>(p.ir), run.in<void>(p.ib), run.in<void>(p.ip)) : weights[static_cast<size_t>(d)];
+      std::shared_ptr<const RecurrentWeights> w =
+          weights.empty() ? pack(p, d, run.in<void>(p.iw), run.in<void>(p.ir), run.in<void>(p.ib), run.in<void>(p.ip))
+                          : weights[static_cast<size_t>(d)];
       const auto take = [&](int index, float* to) {
         const void* from = run.in<void>(index);
         for (int64_t b = 0; b < p.batch; ++b)
@@ -236,17 +252,28 @@ namespace {
 double apply(const RecurrentActivation& a, double x) {
   using A = RecurrentActivation;
   switch (a.kind) {
-    case A::sigmoid: return 1 / (1 + std::exp(-x));
-    case A::tanh: return std::tanh(x);
-    case A::relu: return x > 0 ? x : 0;
-    case A::affine: return a.alpha * x + a.beta;
-    case A::leaky_relu: return x >= 0 ? x : a.alpha * x;
-    case A::thresholded_relu: return x > a.alpha ? x : 0;
-    case A::scaled_tanh: return a.alpha * std::tanh(a.beta * x);
-    case A::hard_sigmoid: return std::min(std::max(a.alpha * x + a.beta, 0.0), 1.0);
-    case A::elu: return x >= 0 ? x : a.alpha * std::expm1(x);
-    case A::softsign: return x / (1 + std::fabs(x));
-    case A::softplus: return x > 30 ? x : std::log1p(std::exp(x));
+    case A::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case A::tanh:
+      return std::tanh(x);
+    case A::relu:
+      return x > 0 ? x : 0;
+    case A::affine:
+      return a.alpha * x + a.beta;
+    case A::leaky_relu:
+      return x >= 0 ? x : a.alpha * x;
+    case A::thresholded_relu:
+      return x > a.alpha ? x : 0;
+    case A::scaled_tanh:
+      return a.alpha * std::tanh(a.beta * x);
+    case A::hard_sigmoid:
+      return std::min(std::max(a.alpha * x + a.beta, 0.0), 1.0);
+    case A::elu:
+      return x >= 0 ? x : a.alpha * std::expm1(x);
+    case A::softsign:
+      return x / (1 + std::fabs(x));
+    case A::softplus:
+      return x > 30 ? x : std::log1p(std::exp(x));
   }
   return x;
 }
@@ -254,8 +281,11 @@ double apply(const RecurrentActivation& a, double x) {
 }  // namespace
 
 std::vector<Tensor> recurrent_float64(const RecurrentProblem& p, const std::vector<Tensor>& operands) {
-  const auto wide = [&](int i) { return i < 0 ? Tensor() : operands[static_cast<size_t>(i)].to(DType::float64).contiguous(); };
-  const Tensor x = wide(p.ix), w = wide(p.iw), r = wide(p.ir), bias = wide(p.ib), h_start = wide(p.ih), c_start = wide(p.ic), peep = wide(p.ip);
+  const auto wide = [&](int i) {
+    return i < 0 ? Tensor() : operands[static_cast<size_t>(i)].to(DType::float64).contiguous();
+  };
+  const Tensor x = wide(p.ix), w = wide(p.iw), r = wide(p.ir), bias = wide(p.ib), h_start = wide(p.ih),
+               c_start = wide(p.ic), peep = wide(p.ip);
   const std::vector<int64_t> lengths = p.ilengths < 0 ? std::vector<int64_t>(static_cast<size_t>(p.batch), p.steps)
                                                       : operands[static_cast<size_t>(p.ilengths)].to_ints();
   Tensor y = Tensor::zeros(p.y_shape(), DType::float64), h_end = Tensor::zeros(p.state_shape(), DType::float64);
@@ -283,12 +313,14 @@ std::vector<Tensor> recurrent_float64(const RecurrentProblem& p, const std::vect
         const auto from_h = [&](int64_t j, int64_t i, const std::vector<double>& state) {
           const int64_t row = p.gate_order[j] * H + i;
           double sum = bias.defined() ? bias.data<double>()[d * 2 * G * H + G * H + row] : 0;
-          for (int64_t k = 0; k < H; ++k) sum += r.data<double>()[(d * G * H + row) * H + k] * state[static_cast<size_t>(k)];
+          for (int64_t k = 0; k < H; ++k)
+            sum += r.data<double>()[(d * G * H + row) * H + k] * state[static_cast<size_t>(k)];
           return sum;
         };
         const RecurrentActivation* act = p.activations[d];
         if (p.kind == RecurrentKind::rnn) {
-          for (int64_t i = 0; i < H; ++i) next_h[static_cast<size_t>(i)] = apply(act[0], clipped(from_x(0, i) + from_h(0, i, h)));
+          for (int64_t i = 0; i < H; ++i)
+            next_h[static_cast<size_t>(i)] = apply(act[0], clipped(from_x(0, i) + from_h(0, i, h)));
         } else if (p.kind == RecurrentKind::gru) {
           std::vector<double> reset(static_cast<size_t>(H)), update(reset), scaled(reset);
           for (int64_t i = 0; i < H; ++i) {
@@ -298,7 +330,8 @@ std::vector<Tensor> recurrent_float64(const RecurrentProblem& p, const std::vect
           }
           for (int64_t i = 0; i < H; ++i) {
             const size_t u = static_cast<size_t>(i);
-            const double n = p.linear_before_reset ? from_x(2, i) + reset[u] * from_h(2, i, h) : from_x(2, i) + from_h(2, i, scaled);
+            const double n =
+                p.linear_before_reset ? from_x(2, i) + reset[u] * from_h(2, i, h) : from_x(2, i) + from_h(2, i, scaled);
             next_h[u] = (1 - update[u]) * apply(act[1], clipped(n)) + update[u] * h[u];
           }
         } else {
@@ -309,14 +342,18 @@ std::vector<Tensor> recurrent_float64(const RecurrentProblem& p, const std::vect
           for (int64_t i = 0; i < H; ++i) {
             const size_t u = static_cast<size_t>(i);
             const double in = apply(act[0], clipped(from_x(0, i) + from_h(0, i, h) + peephole(0, i, c[u])));
-            const double forget = p.couple_forget ? 1 - in : apply(act[0], clipped(from_x(1, i) + from_h(1, i, h) + peephole(2, i, c[u])));
+            const double forget = p.couple_forget
+                                      ? 1 - in
+                                      : apply(act[0], clipped(from_x(1, i) + from_h(1, i, h) + peephole(2, i, c[u])));
             next_c[u] = forget * c[u] + in * apply(act[1], clipped(from_x(2, i) + from_h(2, i, h)));
-            next_h[u] = apply(act[0], clipped(from_x(3, i) + from_h(3, i, h) + peephole(1, i, next_c[u]))) * apply(act[2], next_c[u]);
+            next_h[u] = apply(act[0], clipped(from_x(3, i) + from_h(3, i, h) + peephole(1, i, next_c[u]))) *
+                        apply(act[2], next_c[u]);
           }
           c = next_c;
         }
         h = next_h;
-        double* out = y.mutable_data<double>() + (p.batch_first ? ((b * p.steps + t) * p.directions + d) * H : ((t * p.directions + d) * p.batch + b) * H);
+        double* out = y.mutable_data<double>() + (p.batch_first ? ((b * p.steps + t) * p.directions + d) * H
+                                                                : ((t * p.directions + d) * p.batch + b) * H);
         std::copy(h.begin(), h.end(), out);
       }
       std::copy(h.begin(), h.end(), h_end.mutable_data<double>() + state_at(p, d, b));
@@ -347,7 +384,8 @@ Bound bind_plain(RecurrentProblem p) {
   return [p, metas](const Run& r) {
     std::vector<Tensor> operands;
     for (size_t i = 0; i < metas.size(); ++i)
-      operands.push_back(Tensor::borrow(const_cast<void*>(r.inputs[i]), metas[i].shape, metas[i].dtype, nullptr, false));
+      operands.push_back(
+          Tensor::borrow(const_cast<void*>(r.inputs[i]), metas[i].shape, metas[i].dtype, nullptr, false));
     const std::vector<Tensor> results = recurrent_float64(p, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor narrow = results[i].to(p.dtype);

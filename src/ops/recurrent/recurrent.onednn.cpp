@@ -5,7 +5,8 @@
 namespace nbx {
 
 Serves onednn_serves(const RecurrentProblem& p) {
-  if (p.dtype != DType::float32 || p.kind == RecurrentKind::rnn) return refuse("oneDNN serves float32 lstm and gru here");
+  if (p.dtype != DType::float32 || p.kind == RecurrentKind::rnn)
+    return refuse("oneDNN serves float32 lstm and gru here");
   if (p.directions != 1 || p.batch_first || p.lengths || p.p || p.couple_forget || p.clip > 0)
     return refuse("one direction, steps first, no lengths, peepholes, coupling or clip");
   const auto constant = [](const std::optional<Meta>& m) { return !m || m->known.defined(); };
@@ -14,7 +15,8 @@ Serves onednn_serves(const RecurrentProblem& p) {
   const RecurrentActivation* a = p.activations[0];
   const int count = p.kind == RecurrentKind::lstm ? 3 : 2;
   for (int i = 0; i < count; ++i)
-    if (a[i].kind != (i == 0 ? RecurrentActivation::sigmoid : RecurrentActivation::tanh)) return refuse("the usual activations alone");
+    if (a[i].kind != (i == 0 ? RecurrentActivation::sigmoid : RecurrentActivation::tanh))
+      return refuse("the usual activations alone");
   return yes;
 }
 
@@ -28,10 +30,11 @@ Bound bind_onednn(const RecurrentProblem& p) {
   s.input = p.input;
   s.hidden = p.hidden;
   const Tensor w = p.w.known.contiguous(), r = p.r.known.contiguous(), b = p.b ? p.b->known.contiguous() : Tensor();
-  const auto plan = std::make_shared<const onednn::Recurrent>(s, w.data<float>(), r.data<float>(), b.defined() ? b.data<float>() : nullptr);
+  const auto plan = std::make_shared<const onednn::Recurrent>(s, w.data<float>(), r.data<float>(),
+                                                              b.defined() ? b.data<float>() : nullptr);
   return [plan, lstm = s.lstm, ix = p.ix, ih = p.ih, ic = p.ic](const Run& run) {
-    plan->run(run.team, run.in<float>(ix), run.in<float>(ih), lstm ? run.in<float>(ic) : nullptr, run.out<float>(0), run.out<float>(1),
-              lstm ? run.out<float>(2) : nullptr);
+    plan->run(run.team, run.in<float>(ix), run.in<float>(ih), lstm ? run.in<float>(ic) : nullptr, run.out<float>(0),
+              run.out<float>(1), lstm ? run.out<float>(2) : nullptr);
   };
 }
 

@@ -12,7 +12,8 @@ template <class T>
 inline constexpr bool is_small_float = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t> ||
                                        std::is_same_v<T, float8_e4m3fn_t> || std::is_same_v<T, float8_e5m2_t>;
 
-// A value outside the integer's range has no right answer; it becomes the lowest one, as on x86, and never undefined behaviour.
+// A value outside the integer's range has no right answer; it becomes the lowest one, as on x86, and never undefined
+// behaviour.
 template <class I, class F>
 I to_integer(F v) {
   const double wide = v;
@@ -77,22 +78,38 @@ void narrow(const A* from, int64_t n, int64_t step, void* to) {
 template <class F>
 auto with_storage(DType dtype, F f) {
   switch (dtype) {
-    case DType::float16: return f(float16_t{});
-    case DType::bfloat16: return f(bfloat16_t{});
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    case DType::int8: return f(int8_t{});
-    case DType::int16: return f(int16_t{});
-    case DType::int32: return f(int32_t{});
-    case DType::int64: return f(int64_t{});
-    case DType::uint8: return f(uint8_t{});
-    case DType::bool_: return f(bool{});
-    case DType::uint16: return f(uint16_t{});
-    case DType::uint32: return f(uint32_t{});
-    case DType::uint64: return f(uint64_t{});
-    case DType::float8_e4m3fn: return f(float8_e4m3fn_t{});
-    case DType::float8_e5m2: return f(float8_e5m2_t{});
-    default: break;
+    case DType::float16:
+      return f(float16_t{});
+    case DType::bfloat16:
+      return f(bfloat16_t{});
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::int8:
+      return f(int8_t{});
+    case DType::int16:
+      return f(int16_t{});
+    case DType::int32:
+      return f(int32_t{});
+    case DType::int64:
+      return f(int64_t{});
+    case DType::uint8:
+      return f(uint8_t{});
+    case DType::bool_:
+      return f(bool{});
+    case DType::uint16:
+      return f(uint16_t{});
+    case DType::uint32:
+      return f(uint32_t{});
+    case DType::uint64:
+      return f(uint64_t{});
+    case DType::float8_e4m3fn:
+      return f(float8_e4m3fn_t{});
+    case DType::float8_e5m2:
+      return f(float8_e5m2_t{});
+    default:
+      break;
   }
   fail(Code::dtype, "{} is not supported here; use a real dtype", name(dtype));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/reduce/blocks.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
 #include "backend/cpu/simd.h"
+#include "backend/cpu/targets.h"
 
 #include "ops/reduce/blocks.h"
 
@@ -35,9 +35,17 @@ HWY_EXPORT(widen_f16);
 HWY_EXPORT(widen_bf16);
 HWY_EXPORT(narrow_f16);
 HWY_EXPORT(narrow_bf16);
-void widen_row(const float16_t* from, int64_t n, float* to) { HWY_DYNAMIC_DISPATCH(widen_f16)(from, static_cast<size_t>(n), to); }
-void widen_row(const bfloat16_t* from, int64_t n, float* to) { HWY_DYNAMIC_DISPATCH(widen_bf16)(from, static_cast<size_t>(n), to); }
-void narrow_row(const float* from, int64_t n, float16_t* to) { HWY_DYNAMIC_DISPATCH(narrow_f16)(from, static_cast<size_t>(n), to); }
-void narrow_row(const float* from, int64_t n, bfloat16_t* to) { HWY_DYNAMIC_DISPATCH(narrow_bf16)(from, static_cast<size_t>(n), to); }
+void widen_row(const float16_t* from, int64_t n, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_f16)(from, static_cast<size_t>(n), to);
+}
+void widen_row(const bfloat16_t* from, int64_t n, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_bf16)(from, static_cast<size_t>(n), to);
+}
+void narrow_row(const float* from, int64_t n, float16_t* to) {
+  HWY_DYNAMIC_DISPATCH(narrow_f16)(from, static_cast<size_t>(n), to);
+}
+void narrow_row(const float* from, int64_t n, bfloat16_t* to) {
+  HWY_DYNAMIC_DISPATCH(narrow_bf16)(from, static_cast<size_t>(n), to);
+}
 }  // namespace nbx
 #endif

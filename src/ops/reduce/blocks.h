@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the kernels of reduce, softmax, norm, pool and resample read and write: in blocks of a few arithmetic types, whatever the
-// storage. Half types are widened to float32 block by block in L1, so one float kernel serves three dtypes.
+// How the kernels of reduce, softmax, norm, pool and resample read and write: in blocks of a few arithmetic types,
+// whatever the storage. Half types are widened to float32 block by block in L1, so one float kernel serves three
+// dtypes.
 #pragma once
 #include <nbx/dtype.h>
 #include <nbx/shape.h>
@@ -33,7 +34,9 @@ template <class A>
 class Source {
  public:
   explicit Source(DType dtype)
-      : dense_(sizeof(A) == 8 ? dtype == own() : dtype == DType::float32), itemsize_(itemsize(dtype)), widen_(widen_from<A>(dtype)) {}
+      : dense_(sizeof(A) == 8 ? dtype == own() : dtype == DType::float32),
+        itemsize_(itemsize(dtype)),
+        widen_(widen_from<A>(dtype)) {}
   // Elements offset, offset + step, ...: in their own place when that will do, else in `scratch`.
   const A* read(const void* base, int64_t offset, int64_t step, int64_t n, A* scratch) const {
     const std::byte* from = static_cast<const std::byte*>(base) + offset * itemsize_;
@@ -74,23 +77,51 @@ class Sink {
   Narrow<A> narrow_;
 };
 
-template <> inline DType Source<float>::own() { return DType::float32; }
-template <> inline DType Source<double>::own() { return DType::float64; }
-template <> inline DType Source<int64_t>::own() { return DType::int64; }
-template <> inline DType Source<uint64_t>::own() { return DType::uint64; }
-template <> inline DType Sink<float>::own() { return DType::float32; }
-template <> inline DType Sink<double>::own() { return DType::float64; }
-template <> inline DType Sink<int64_t>::own() { return DType::int64; }
-template <> inline DType Sink<uint64_t>::own() { return DType::uint64; }
+template <>
+inline DType Source<float>::own() {
+  return DType::float32;
+}
+template <>
+inline DType Source<double>::own() {
+  return DType::float64;
+}
+template <>
+inline DType Source<int64_t>::own() {
+  return DType::int64;
+}
+template <>
+inline DType Source<uint64_t>::own() {
+  return DType::uint64;
+}
+template <>
+inline DType Sink<float>::own() {
+  return DType::float32;
+}
+template <>
+inline DType Sink<double>::own() {
+  return DType::float64;
+}
+template <>
+inline DType Sink<int64_t>::own() {
+  return DType::int64;
+}
+template <>
+inline DType Sink<uint64_t>::own() {
+  return DType::uint64;
+}
 
 // f(A{}) in the arithmetic of the dtype.
 template <class F>
 auto in_arithmetic(Arithmetic kind, F f) {
   switch (kind) {
-    case Arithmetic::f32: return f(float{});
-    case Arithmetic::f64: return f(double{});
-    case Arithmetic::u64: return f(uint64_t{});
-    case Arithmetic::i64: break;
+    case Arithmetic::f32:
+      return f(float{});
+    case Arithmetic::f64:
+      return f(double{});
+    case Arithmetic::u64:
+      return f(uint64_t{});
+    case Arithmetic::i64:
+      break;
   }
   return f(int64_t{});
 }

@@ -23,8 +23,10 @@ std::vector<bool> all_dims(int64_t rank) { return std::vector<bool>(static_cast<
 Shape reduced_shape(const Shape& shape, const std::vector<bool>& over, bool keepdim) {
   Shape out;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (!over[d]) out.push_back(shape[d]);
-    else if (keepdim) out.push_back(1);
+    if (!over[d])
+      out.push_back(shape[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }

@@ -42,11 +42,15 @@ Total<A> identity(Fold kind) {
   using T = Total<A>;
   using Limits = std::numeric_limits<T>;
   switch (kind) {
-    case Fold::prod: return T{1};
-    case Fold::max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    case Fold::prod:
+      return T{1};
+    case Fold::max:
+      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     case Fold::min:
-    case Fold::absmin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    default: return T{0};
+    case Fold::absmin:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    default:
+      return T{0};
   }
 }
 
@@ -58,12 +62,16 @@ Total<A> joined(Fold kind, Total<A> a, Total<A> b) {
         return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
       return a * b;
     case Fold::max:
-    case Fold::absmax: return a != a || a > b ? a : b;
+    case Fold::absmax:
+      return a != a || a > b ? a : b;
     case Fold::min:
-    case Fold::absmin: return a != a || a < b ? a : b;
-    default: break;
+    case Fold::absmin:
+      return a != a || a < b ? a : b;
+    default:
+      break;
   }
-  if constexpr (std::is_same_v<A, int64_t>) return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (std::is_same_v<A, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   return a + b;
 }
 
@@ -76,26 +84,39 @@ Total<A> term(Fold kind, A v, Total<A> p, double q) {
   if constexpr (std::is_floating_point_v<A>) {
     const double x = v;
     switch (kind) {
-      case Fold::nansum: return x != x ? 0 : x;
+      case Fold::nansum:
+        return x != x ? 0 : x;
       case Fold::abs:
       case Fold::absmax:
-      case Fold::absmin: return std::fabs(x);
-      case Fold::square: return x * x;
-      case Fold::nonzero: return x != 0;
-      case Fold::centred: return x - p;
-      case Fold::centred_square: return (x - p) * (x - p);
-      case Fold::exp_shifted: return std::exp(x - p);
-      case Fold::power: return std::pow(std::fabs(x), q);
-      default: return x;
+      case Fold::absmin:
+        return std::fabs(x);
+      case Fold::square:
+        return x * x;
+      case Fold::nonzero:
+        return x != 0;
+      case Fold::centred:
+        return x - p;
+      case Fold::centred_square:
+        return (x - p) * (x - p);
+      case Fold::exp_shifted:
+        return std::exp(x - p);
+      case Fold::power:
+        return std::pow(std::fabs(x), q);
+      default:
+        return x;
     }
   } else {
     switch (kind) {
       case Fold::abs:
       case Fold::absmax:
-      case Fold::absmin: return v < A{0} ? static_cast<T>(0 - static_cast<uint64_t>(v)) : v;
-      case Fold::square: return static_cast<T>(static_cast<uint64_t>(v) * static_cast<uint64_t>(v));
-      case Fold::nonzero: return v != 0;
-      default: return v;
+      case Fold::absmin:
+        return v < A{0} ? static_cast<T>(0 - static_cast<uint64_t>(v)) : v;
+      case Fold::square:
+        return static_cast<T>(static_cast<uint64_t>(v) * static_cast<uint64_t>(v));
+      case Fold::nonzero:
+        return v != 0;
+      default:
+        return v;
     }
   }
 }
@@ -117,15 +138,23 @@ Total<A> fold_plain(Fold kind, const A* x, int64_t n, Total<A> p, double q) {
 double fold_block(Fold kind, const float* x, int64_t n, double p, double q) {
   return fold_row(kind, x, n, static_cast<float>(p), q);
 }
-double fold_block(Fold kind, const double* x, int64_t n, double p, double q) { return fold_plain<double>(kind, x, n, p, q); }
-int64_t fold_block(Fold kind, const int64_t* x, int64_t n, int64_t p, double q) { return fold_plain<int64_t>(kind, x, n, p, q); }
-uint64_t fold_block(Fold kind, const uint64_t* x, int64_t n, uint64_t p, double q) { return fold_plain<uint64_t>(kind, x, n, p, q); }
+double fold_block(Fold kind, const double* x, int64_t n, double p, double q) {
+  return fold_plain<double>(kind, x, n, p, q);
+}
+int64_t fold_block(Fold kind, const int64_t* x, int64_t n, int64_t p, double q) {
+  return fold_plain<int64_t>(kind, x, n, p, q);
+}
+uint64_t fold_block(Fold kind, const uint64_t* x, int64_t n, uint64_t p, double q) {
+  return fold_plain<uint64_t>(kind, x, n, p, q);
+}
 
-// A float32 sum can overflow on its way to a result that does not, or that is finite only before its root is taken: then it is
-// taken again in double. True infinities come out the same.
-bool may_overflow(Fold kind) { return kind == Fold::sum || kind == Fold::abs || kind == Fold::square || kind == Fold::centred_square; }
-double fold_in_double(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t base, int64_t begin, int64_t end,
-                      double p) {
+// A float32 sum can overflow on its way to a result that does not, or that is finite only before its root is taken:
+// then it is taken again in double. True infinities come out the same.
+bool may_overflow(Fold kind) {
+  return kind == Fold::sum || kind == Fold::abs || kind == Fold::square || kind == Fold::centred_square;
+}
+double fold_in_double(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t base,
+                      int64_t begin, int64_t end, double p) {
   double total = 0;
   for (int64_t t = begin; t < end; ++t) {
     float v;
@@ -136,8 +165,8 @@ double fold_in_double(const Reducing& r, const Source<float>& source, const void
 }
 
 template <class A>
-Total<A> fold_one(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t base, int64_t begin,
-                  int64_t end, Total<A> p) {
+Total<A> fold_one(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t base,
+                  int64_t begin, int64_t end, Total<A> p) {
   A scratch[kBlock];
   Total<A> total = identity<A>(kind);
   const int64_t run = r.reduced.inner(), step = r.reduced.step();
@@ -156,8 +185,8 @@ bool adds(Fold kind) { return kind != Fold::max && kind != Fold::min && kind != 
 
 // `n` <= kColumns outputs that lie side by side from `base` on.
 template <class A>
-void fold_side_by_side(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t base, int64_t n,
-                       int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals) {
+void fold_side_by_side(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t base,
+                       int64_t n, int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals) {
   A scratch[kColumns];
   std::fill_n(totals, n, identity<A>(kind));
   const bool vectors = std::is_same_v<A, float> && kind != Fold::prod && kind != Fold::power;
@@ -186,16 +215,20 @@ void fold_side_by_side(const Reducing& r, const Source<A>& source, const void* x
     }
     if (may_overflow(kind))
       for (int64_t i = 0; i < n; ++i)
-        if (!std::isfinite(totals[i])) totals[i] = fold_in_double(r, source, x, kind, base + i, begin, end, p ? p[i] : 0);
+        if (!std::isfinite(totals[i]))
+          totals[i] = fold_in_double(r, source, x, kind, base + i, begin, end, p ? p[i] : 0);
   }
 }
 
-// Rows of a few terms that follow each other, such as pairs: the calls of a vectorised row would cost more than its terms.
-bool fold_short_rows(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t first, int64_t last,
-                     double* totals) {
+// Rows of a few terms that follow each other, such as pairs: the calls of a vectorised row would cost more than its
+// terms.
+bool fold_short_rows(const Reducing& r, const Source<float>& source, const void* x, Fold kind, int64_t first,
+                     int64_t last, double* totals) {
   constexpr int64_t kShort = 8;
   if (kind != Fold::sum && kind != Fold::max && kind != Fold::min) return false;
-  if (r.terms < 1 || r.terms > kShort || r.reduced.rank != 1 || r.reduced.step() != 1 || r.kept.rank != 1 || r.kept.step() != r.terms) return false;
+  if (r.terms < 1 || r.terms > kShort || r.reduced.rank != 1 || r.reduced.step() != 1 || r.kept.rank != 1 ||
+      r.kept.step() != r.terms)
+    return false;
   float scratch[kBlock];
   const int64_t most = kBlock / r.terms;
   for (int64_t o = first; o < last;) {
@@ -229,8 +262,8 @@ void shift_totals(Passes::Between between, int64_t terms, Total<A>* totals, int6
 }  // namespace
 
 template <class A>
-void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t first, int64_t last,
-                int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals) {
+void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t first,
+                int64_t last, int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals) {
   if (!r.columns) {
     if constexpr (std::is_same_v<A, float>)
       if (p == nullptr && end - begin == r.terms && fold_short_rows(r, source, x, kind, first, last, totals)) return;
@@ -242,7 +275,8 @@ void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold 
   const int64_t inner = r.kept.inner();
   for (int64_t o = first; o < last;) {
     const int64_t n = std::min({inner - o % inner, last - o, kColumns});
-    fold_side_by_side<A>(r, source, x, kind, q, r.kept.offset(o), n, begin, end, p ? p + (o - first) : nullptr, totals + (o - first));
+    fold_side_by_side<A>(r, source, x, kind, q, r.kept.offset(o), n, begin, end, p ? p + (o - first) : nullptr,
+                         totals + (o - first));
     o += n;
   }
 }
@@ -251,8 +285,8 @@ void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold 
 int64_t reduction_workspace(const Reducing& r) { return r.pieces > 1 ? (r.pieces + 2) * r.outputs * 8 : 0; }
 
 template <class A>
-void run_reduction(const Reducing& r, const Source<A>& source, const Passes& passes, const void* x, std::byte* workspace, Team& team,
-                   FunctionRef<void(int64_t, int64_t, Total<A>*, Total<A>*)> finish) {
+void run_reduction(const Reducing& r, const Source<A>& source, const Passes& passes, const void* x,
+                   std::byte* workspace, Team& team, FunctionRef<void(int64_t, int64_t, Total<A>*, Total<A>*)> finish) {
   using T = Total<A>;
   if (r.outputs == 0) return;
   if (r.pieces == 1) {
@@ -280,8 +314,8 @@ void run_reduction(const Reducing& r, const Source<A>& source, const Passes& pas
     const int64_t blocks = ceil_div(r.outputs, r.grain);
     team.run(r.pieces * blocks, [&](int64_t chunk, int) {
       const int64_t piece = chunk / blocks, o = chunk % blocks * r.grain, stop = std::min(o + r.grain, r.outputs);
-      fold_range<A>(r, source, x, kind, passes.q, o, stop, piece * r.piece, std::min((piece + 1) * r.piece, r.terms), p ? p + o : nullptr,
-                    partial + piece * r.outputs + o);
+      fold_range<A>(r, source, x, kind, passes.q, o, stop, piece * r.piece, std::min((piece + 1) * r.piece, r.terms),
+                    p ? p + o : nullptr, partial + piece * r.outputs + o);
     });
     for (int64_t o = 0; o < r.outputs; ++o) {
       T total = partial[o];
@@ -300,12 +334,12 @@ void run_reduction(const Reducing& r, const Source<A>& source, const Passes& pas
   }
 }
 
-#define NBX_REDUCTION_TYPES(A)                                                                                                   \
-  template Total<A> identity<A>(Fold);                                                                                           \
-  template Total<A> joined<A>(Fold, Total<A>, Total<A>);                                                                         \
-  template void fold_range<A>(const Reducing&, const Source<A>&, const void*, Fold, double, int64_t, int64_t, int64_t, int64_t,  \
-                              const Total<A>*, Total<A>*);                                                                       \
-  template void run_reduction<A>(const Reducing&, const Source<A>&, const Passes&, const void*, std::byte*, Team&,               \
+#define NBX_REDUCTION_TYPES(A)                                                                                         \
+  template Total<A> identity<A>(Fold);                                                                                 \
+  template Total<A> joined<A>(Fold, Total<A>, Total<A>);                                                               \
+  template void fold_range<A>(const Reducing&, const Source<A>&, const void*, Fold, double, int64_t, int64_t, int64_t, \
+                              int64_t, const Total<A>*, Total<A>*);                                                    \
+  template void run_reduction<A>(const Reducing&, const Source<A>&, const Passes&, const void*, std::byte*, Team&,     \
                                  FunctionRef<void(int64_t, int64_t, Total<A>*, Total<A>*)>);
 NBX_REDUCTION_TYPES(float)
 NBX_REDUCTION_TYPES(double)

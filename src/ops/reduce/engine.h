@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any reduction over any set of dims of a strided tensor, in one or two passes (variance, log-sum-exp). The cut into chunks and
-// blocks is a function of the shape alone, and every join is in order: the bits do not depend on the threads.
+// Any reduction over any set of dims of a strided tensor, in one or two passes (variance, log-sum-exp). The cut into
+// chunks and blocks is a function of the shape alone, and every join is in order: the bits do not depend on the
+// threads.
 #pragma once
 #include <type_traits>
 #include <vector>
@@ -31,10 +32,11 @@ Total<A> identity(Fold kind);
 template <class A>
 Total<A> joined(Fold kind, Total<A> a, Total<A> b);
 
-// totals[i] for the outputs [first, last) over the terms [begin, end); p: one an output of the range, for the shifted kinds.
+// totals[i] for the outputs [first, last) over the terms [begin, end); p: one an output of the range, for the shifted
+// kinds.
 template <class A>
-void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t first, int64_t last,
-                int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals);
+void fold_range(const Reducing& r, const Source<A>& source, const void* x, Fold kind, double q, int64_t first,
+                int64_t last, int64_t begin, int64_t end, const Total<A>* p, Total<A>* totals);
 
 struct Passes {
   Fold first = Fold::sum;
@@ -45,10 +47,10 @@ struct Passes {
 };
 
 int64_t reduction_workspace(const Reducing& r);  // bytes
-// Runs the passes and calls finish(first output, count, totals, shifts): shifts are the first pass' (after `between`), null
-// when there is one pass only. `finish` runs in chunks and may overwrite totals.
+// Runs the passes and calls finish(first output, count, totals, shifts): shifts are the first pass' (after `between`),
+// null when there is one pass only. `finish` runs in chunks and may overwrite totals.
 template <class A>
-void run_reduction(const Reducing& r, const Source<A>& source, const Passes& passes, const void* x, std::byte* workspace, Team& team,
-                   FunctionRef<void(int64_t, int64_t, Total<A>*, Total<A>*)> finish);
+void run_reduction(const Reducing& r, const Source<A>& source, const Passes& passes, const void* x,
+                   std::byte* workspace, Team& team, FunctionRef<void(int64_t, int64_t, Total<A>*, Total<A>*)> finish);
 
 }  // namespace nbx

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/reduce/folds.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
 #include "backend/cpu/simd_math.h"
+#include "backend/cpu/targets.h"
 
 #include <cmath>
 #include <limits>
@@ -80,37 +80,63 @@ void columns(float* acc, const float* x, size_t n, const float* p) {
 float row_of(Fold kind, const float* x, size_t n, float p) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   switch (kind) {
-    case Fold::sum: return row<Fold::sum>(x, n, p, 0);
-    case Fold::nansum: return row<Fold::nansum>(x, n, p, 0);
-    case Fold::abs: return row<Fold::abs>(x, n, p, 0);
-    case Fold::square: return row<Fold::square>(x, n, p, 0);
-    case Fold::nonzero: return row<Fold::nonzero>(x, n, p, 0);
-    case Fold::centred: return row<Fold::centred>(x, n, p, 0);
-    case Fold::centred_square: return row<Fold::centred_square>(x, n, p, 0);
-    case Fold::exp_shifted: return row<Fold::exp_shifted>(x, n, p, 0);
-    case Fold::max: return row<Fold::max>(x, n, p, -inf);
-    case Fold::min: return row<Fold::min>(x, n, p, inf);
-    case Fold::absmax: return row<Fold::absmax>(x, n, p, 0);
-    case Fold::absmin: return row<Fold::absmin>(x, n, p, inf);
-    default: return 0;
+    case Fold::sum:
+      return row<Fold::sum>(x, n, p, 0);
+    case Fold::nansum:
+      return row<Fold::nansum>(x, n, p, 0);
+    case Fold::abs:
+      return row<Fold::abs>(x, n, p, 0);
+    case Fold::square:
+      return row<Fold::square>(x, n, p, 0);
+    case Fold::nonzero:
+      return row<Fold::nonzero>(x, n, p, 0);
+    case Fold::centred:
+      return row<Fold::centred>(x, n, p, 0);
+    case Fold::centred_square:
+      return row<Fold::centred_square>(x, n, p, 0);
+    case Fold::exp_shifted:
+      return row<Fold::exp_shifted>(x, n, p, 0);
+    case Fold::max:
+      return row<Fold::max>(x, n, p, -inf);
+    case Fold::min:
+      return row<Fold::min>(x, n, p, inf);
+    case Fold::absmax:
+      return row<Fold::absmax>(x, n, p, 0);
+    case Fold::absmin:
+      return row<Fold::absmin>(x, n, p, inf);
+    default:
+      return 0;
   }
 }
 
 void columns_of(Fold kind, float* acc, const float* x, size_t n, const float* p) {
   switch (kind) {
-    case Fold::sum: return columns<Fold::sum>(acc, x, n, p);
-    case Fold::nansum: return columns<Fold::nansum>(acc, x, n, p);
-    case Fold::abs: return columns<Fold::abs>(acc, x, n, p);
-    case Fold::square: return columns<Fold::square>(acc, x, n, p);
-    case Fold::nonzero: return columns<Fold::nonzero>(acc, x, n, p);
-    case Fold::centred: return columns<Fold::centred>(acc, x, n, p);
-    case Fold::centred_square: return columns<Fold::centred_square>(acc, x, n, p);
-    case Fold::exp_shifted: return columns<Fold::exp_shifted>(acc, x, n, p);
-    case Fold::max: return columns<Fold::max>(acc, x, n, p);
-    case Fold::min: return columns<Fold::min>(acc, x, n, p);
-    case Fold::absmax: return columns<Fold::absmax>(acc, x, n, p);
-    case Fold::absmin: return columns<Fold::absmin>(acc, x, n, p);
-    default: return;
+    case Fold::sum:
+      return columns<Fold::sum>(acc, x, n, p);
+    case Fold::nansum:
+      return columns<Fold::nansum>(acc, x, n, p);
+    case Fold::abs:
+      return columns<Fold::abs>(acc, x, n, p);
+    case Fold::square:
+      return columns<Fold::square>(acc, x, n, p);
+    case Fold::nonzero:
+      return columns<Fold::nonzero>(acc, x, n, p);
+    case Fold::centred:
+      return columns<Fold::centred>(acc, x, n, p);
+    case Fold::centred_square:
+      return columns<Fold::centred_square>(acc, x, n, p);
+    case Fold::exp_shifted:
+      return columns<Fold::exp_shifted>(acc, x, n, p);
+    case Fold::max:
+      return columns<Fold::max>(acc, x, n, p);
+    case Fold::min:
+      return columns<Fold::min>(acc, x, n, p);
+    case Fold::absmax:
+      return columns<Fold::absmax>(acc, x, n, p);
+    case Fold::absmin:
+      return columns<Fold::absmin>(acc, x, n, p);
+    default:
+      return;
   }
 }
 

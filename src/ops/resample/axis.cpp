@@ -28,7 +28,8 @@ Place place_of(int64_t numerator, int64_t denominator) {
 }
 
 Place coordinate(int64_t i, int64_t in, int64_t out, double scale, Corners corners, double start, double end) {
-  const double x = static_cast<double>(i), width = scale > 0 ? scale * static_cast<double>(in) : static_cast<double>(out);
+  const double x = static_cast<double>(i),
+               width = scale > 0 ? scale * static_cast<double>(in) : static_cast<double>(out);
   if (corners == Corners::pytorch_half_pixel) {
     if (width == 1) return place_of(-0.5);
     corners = Corners::half_pixel;
@@ -38,17 +39,20 @@ Place coordinate(int64_t i, int64_t in, int64_t out, double scale, Corners corne
       if (width == 1) return {};
       if (scale > 0) return place_of(x * static_cast<double>(in - 1) / (width - 1));
       return out == 1 ? Place{} : place_of(i * (in - 1), out - 1);
-    case Corners::asymmetric: return scale > 0 ? place_of(x / scale) : place_of(i * in, out);
+    case Corners::asymmetric:
+      return scale > 0 ? place_of(x / scale) : place_of(i * in, out);
     case Corners::crop: {
       const double last = static_cast<double>(in - 1);
       return place_of(start * last + (width == 1 ? (end - start) * last / 2 : x * (end - start) * last / (width - 1)));
     }
-    default: break;
+    default:
+      break;
   }
   // Centres: (x + 1/2) in / out - 1/2.
   if (scale <= 0) return place_of((2 * i + 1) * in - out, 2 * out);
   double at = (x + 0.5) / scale - 0.5;
-  if (corners == Corners::half_pixel_symmetric) at += static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / width);
+  if (corners == Corners::half_pixel_symmetric)
+    at += static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / width);
   return place_of(at);
 }
 
@@ -60,10 +64,14 @@ double cubic_weight(double x, double a) {
 
 bool rounds_up(double part, Rounding rounding) {
   switch (rounding) {
-    case Rounding::prefer_floor: return part > 0.5;
-    case Rounding::prefer_ceil: return part >= 0.5;
-    case Rounding::floor: return false;
-    case Rounding::ceil: return part > 0;
+    case Rounding::prefer_floor:
+      return part > 0.5;
+    case Rounding::prefer_ceil:
+      return part >= 0.5;
+    case Rounding::floor:
+      return false;
+    case Rounding::ceil:
+      return part > 0;
   }
   return false;
 }
@@ -91,7 +99,8 @@ ResizeAxis resize_axis(int64_t in, int64_t out, double scale, const ResizeRule& 
   // Antialias widens the filter when it shrinks the input.
   const double squeeze = rule.antialias ? std::min(1.0, ratio) : 1.0;
   const int64_t reach = rule.mode == ResizeMode::cubic ? 2 : 1;
-  const int64_t before = nearest ? 0 : static_cast<int64_t>(std::floor(-static_cast<double>(reach) / squeeze)) + 1;  // <= 0
+  const int64_t before =
+      nearest ? 0 : static_cast<int64_t>(std::floor(-static_cast<double>(reach) / squeeze)) + 1;  // <= 0
   const int64_t taps = nearest ? 1 : 2 - 2 * before;
   ResizeAxis a = sized(in, out, taps);
   if (crop) a.outside.assign(static_cast<size_t>(out), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One dim of a resize, as data: which input elements make each output element, with which weights. Everything that ATen's and
-// ONNX's forms of resizing differ in ends here.
+// One dim of a resize, as data: which input elements make each output element, with which weights. Everything that
+// ATen's and ONNX's forms of resizing differ in ends here.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@ namespace nbx {
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   int64_t taps = 1;
-  std::vector<int32_t> index;   // (out, taps), all inside the input
-  std::vector<double> weight;   // (out, taps); empty: one tap of weight 1, elements only move
-  std::vector<uint8_t> outside; // (out), where the result is the extrapolation value; empty: nowhere
+  std::vector<int32_t> index;    // (out, taps), all inside the input
+  std::vector<double> weight;    // (out, taps); empty: one tap of weight 1, elements only move
+  std::vector<uint8_t> outside;  // (out), where the result is the extrapolation value; empty: nowhere
   bool identity() const { return in == out && taps == 1 && weight.empty() && same; }
-  bool same = false;            // index[i] == i
+  bool same = false;  // index[i] == i
 };
 
 enum class ResizeMode : uint8_t { nearest, linear, cubic };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resample/weighted.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
 #include "backend/cpu/simd.h"
+#include "backend/cpu/targets.h"
 
 #include "ops/resample/weighted.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/softmax/rows.cpu.cpp"
-#include "backend/cpu/targets.h"
 #include <hwy/foreach_target.h>
 #include "backend/cpu/simd_math.h"
+#include "backend/cpu/targets.h"
 
 #include "ops/softmax/rows.h"
 
@@ -36,7 +36,8 @@ float exp_store(const float* x, float* y, size_t n, float m) {
 void scale(float* y, size_t n, float s) {
   const F d;
   const auto factor = hn::Set(d, s);
-  for (size_t i = 0; i < n; i += hn::Lanes(d)) simd::store(d, hn::Mul(simd::load(d, y + i, n - i), factor), y + i, n - i);
+  for (size_t i = 0; i < n; i += hn::Lanes(d))
+    simd::store(d, hn::Mul(simd::load(d, y + i, n - i), factor), y + i, n - i);
 }
 void exp_scale(const float* x, float* y, size_t n, float m, float s) {
   const F d;
@@ -81,9 +82,13 @@ namespace {
 size_t count(int64_t n) { return static_cast<size_t>(n); }
 }  // namespace
 
-double exp_shift_store(const float* x, float* y, int64_t n, float m) { return HWY_DYNAMIC_DISPATCH(exp_store)(x, y, count(n), m); }
+double exp_shift_store(const float* x, float* y, int64_t n, float m) {
+  return HWY_DYNAMIC_DISPATCH(exp_store)(x, y, count(n), m);
+}
 void scale_in_place(float* y, int64_t n, float s) { HWY_DYNAMIC_DISPATCH(scale)(y, count(n), s); }
-void exp_shift_scale(const float* x, float* y, int64_t n, float m, float s) { HWY_DYNAMIC_DISPATCH(exp_scale)(x, y, count(n), m, s); }
+void exp_shift_scale(const float* x, float* y, int64_t n, float m, float s) {
+  HWY_DYNAMIC_DISPATCH(exp_scale)(x, y, count(n), m, s);
+}
 void shift_twice(const float* x, float* y, int64_t n, float m, float log_sum) {
   HWY_DYNAMIC_DISPATCH(shift2)(x, y, count(n), m, log_sum);
 }

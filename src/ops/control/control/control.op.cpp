@@ -22,7 +22,8 @@ void loop_samples(SampleSink& s) {
           {Tensor::scalar<int64_t>(1), Tensor::scalar<bool>(true), std::vector<Tensor>{}, std::vector<Tensor>{}});
 }
 void scan_samples(SampleSink& s) {
-  s.error(Code::unsupported, {"bodies"}, {std::vector<Tensor>{}, std::vector<Tensor>{randn({2})}, std::vector<Tensor>{}});
+  s.error(Code::unsupported, {"bodies"},
+          {std::vector<Tensor>{}, std::vector<Tensor>{randn({2})}, std::vector<Tensor>{}});
 }
 
 OpDecl control(const char* schema, SamplesFn samples, const char* source) {
@@ -42,8 +43,8 @@ OpDecl control(const char* schema, SamplesFn samples, const char* source) {
 Decls control() {
   return {
       control("custom::if(Tensor cond, Tensor[] captures) -> Tensor[]", if_samples, "ONNX If"),
-      control("custom::loop(Tensor? trip_count, Tensor? cond, Tensor[] state, Tensor[] captures) -> Tensor[]", loop_samples,
-              "ONNX Loop"),
+      control("custom::loop(Tensor? trip_count, Tensor? cond, Tensor[] state, Tensor[] captures) -> Tensor[]",
+              loop_samples, "ONNX Loop"),
       control("custom::scan(Tensor[] state, Tensor[] scans, Tensor[] captures, int[] input_axes=[], "
               "int[] input_directions=[], int[] output_axes=[], int[] output_directions=[]) -> Tensor[]",
               scan_samples, "ONNX Scan"),

@@ -42,7 +42,8 @@ ConvProblem general(const Args& a) {
 
 void rank_of_weight(const Args& a, int spatial) {
   const Meta& w = a.tensor("weight");
-  require(w.rank() == spatial + 2, Code::shape, "{}: weight must have rank {}, it is {}", a.op(), spatial + 2, to_string(w));
+  require(w.rank() == spatial + 2, Code::shape, "{}: weight must have rank {}, it is {}", a.op(), spatial + 2,
+          to_string(w));
 }
 
 template <int spatial>
@@ -65,8 +66,8 @@ ConvProblem named(const Args& a) {
   c.dilation = a.ints("dilation");
   c.groups = a.integer("groups");
   const std::string padding = a.text("padding");
-  require(padding == "same" || padding == "valid", Code::value, "{}: padding is '{}'; 'same' and 'valid' are known", a.op(),
-          padding);
+  require(padding == "same" || padding == "valid", Code::value, "{}: padding is '{}'; 'same' and 'valid' are known",
+          a.op(), padding);
   if (padding == "same") {
     for (const int64_t s : c.stride)
       require(s == 1, Code::value, "{}: padding 'same' needs stride 1, it is {}", a.op(), to_string(c.stride));
@@ -138,7 +139,8 @@ struct Parts {
   static Cost cost(const Args& a, const Metas& outputs) {
     const ConvProblem p = problem(a);
     Cost c = copy_cost(a, outputs);
-    const int64_t positions = p.transposed ? p.batch * p.in_channels * numel(p.in) : p.batch * p.out_channels * numel(p.out);
+    const int64_t positions =
+        p.transposed ? p.batch * p.in_channels * numel(p.in) : p.batch * p.out_channels * numel(p.out);
     c.flops = 2 * positions * p.taps() * (p.transposed ? p.out_channels : p.in_channels) / p.groups;
     c.workspace = conv_fast_serves(p).ok ? conv_fast_workspace(p) : 0;
     return c;
@@ -232,7 +234,8 @@ std::optional<FusedCall> transpose_epilogue(const Args& a, const Metas&, const E
   if (p.dtype != DType::float32 || p.activation.kind != ActivationKind::none || offers_affine(e)) return std::nullopt;
   Value bias = ref(a, "bias");
   if (e.addend) {
-    if (!is_none(bias) || e.addend->dtype != p.dtype || !e.addend->contiguous() || !is_channel_bias(*e.addend, p)) return std::nullopt;
+    if (!is_none(bias) || e.addend->dtype != p.dtype || !e.addend->contiguous() || !is_channel_bias(*e.addend, p))
+      return std::nullopt;
     bias = TensorRef{extra};
   }
   Ints pads = p.begin;
@@ -259,7 +262,8 @@ void conv2d_samples(SampleSink& s) {
   s.add({randn({1, 3, 9, 11}), randn({4, 3, 3, 3}, 1), randn({4})}, {{"padding", ints({1, 1})}});
   s.add({randn({2, 8, 6, 7}), randn({16, 8, 1, 1}, 1), randn({16})});
   s.add({randn({1, 16, 10, 13}), randn({16, 1, 3, 3}, 1), randn({16})}, {{"padding", ints({1})}, {"groups", val(16)}});
-  s.add({randn({1, 16, 10, 13}), randn({16, 1, 5, 5}, 1)}, {{"padding", ints({2})}, {"groups", val(16)}, {"stride", ints({2})}});
+  s.add({randn({1, 16, 10, 13}), randn({16, 1, 5, 5}, 1)},
+        {{"padding", ints({2})}, {"groups", val(16)}, {"stride", ints({2})}});
   s.add({randn({1, 8, 9, 9}), randn({12, 2, 3, 3}, 1)}, {{"groups", val(4)}, {"stride", ints({2, 1})}});
   s.add({randn({1, 4, 9, 33}), randn({6, 4, 1, 7}, 1)}, {{"dilation", ints({1, 2})}, {"padding", ints({0, 3})}});
   s.add({randn({3, 9, 11}), randn({4, 3, 3, 3}, 1)});
@@ -281,41 +285,51 @@ void named1_samples(SampleSink& s) {
 }
 void named2_samples(SampleSink& s) {
   s.add({randn({1, 3, 9, 8}), randn({5, 3, 2, 3}, 1), randn({5})}, {{"padding", val("same")}});
-  s.error(Code::value, {"same", "stride"}, {randn({1, 3, 9, 8}), randn({5, 3, 2, 3})}, {{"padding", val("same")}, {"stride", ints({2, 2})}});
+  s.error(Code::value, {"same", "stride"}, {randn({1, 3, 9, 8}), randn({5, 3, 2, 3})},
+          {{"padding", val("same")}, {"stride", ints({2, 2})}});
 }
 void named3_samples(SampleSink& s) {
   s.add({randn({1, 2, 4, 5, 6}), randn({3, 2, 2, 3, 3}, 1)}, {{"padding", val("same")}});
 }
 void transpose1_samples(SampleSink& s) {
   s.add({randn({2, 3, 7}), randn({3, 5, 4}, 1), randn({5})}, {{"stride", ints({2})}, {"padding", ints({1})}});
-  s.add({randn({1, 4, 7}), randn({4, 2, 3}, 1)}, {{"groups", val(2)}, {"output_padding", ints({1})}, {"stride", ints({2})}});
+  s.add({randn({1, 4, 7}), randn({4, 2, 3}, 1)},
+        {{"groups", val(2)}, {"output_padding", ints({1})}, {"stride", ints({2})}});
   s.add({randn({1, 4, 7}), randn({4, 2, 3}, 1)}, {{"dilation", ints({2})}});
   s.error(Code::shape, {"[4, 2, 3]"}, {randn({1, 3, 7}), randn({4, 2, 3})});
 }
 void transpose2_samples(SampleSink& s) {
   s.add({randn({1, 3, 5, 6}), randn({3, 4, 2, 2}, 1), randn({4})}, {{"stride", ints({2})}});
-  s.add({randn({2, 4, 5, 6}), randn({4, 1, 3, 3}, 1)}, {{"groups", val(4)}, {"stride", ints({2})}, {"padding", ints({1})}, {"output_padding", ints({1})}});
+  s.add({randn({2, 4, 5, 6}), randn({4, 1, 3, 3}, 1)},
+        {{"groups", val(4)}, {"stride", ints({2})}, {"padding", ints({1})}, {"output_padding", ints({1})}});
   s.add({randn({3, 5, 6}), randn({3, 4, 3, 2}, 1)});
 }
 void transpose3_samples(SampleSink& s) {
   s.add({randn({1, 2, 3, 4, 5}), randn({2, 3, 2, 2, 3}, 1)}, {{"stride", ints({2, 1, 2})}});
 }
 void general_samples(SampleSink& s) {
-  s.add({randn({1, 3, 9, 11}), randn({4, 3, 3, 3}, 1), randn({4}), ints({2, 2}), ints({1, 1}), ints({1, 1}), val(false), ints({0, 0}), val(1)});
-  s.add({randn({1, 3, 9, 11}), randn({3, 4, 3, 3}, 1), none, ints({2, 2}), ints({1, 1}), ints({1, 1}), val(true), ints({1, 0}), val(1)});
-  s.error(Code::shape, {"rank"}, {randn({1, 3}), randn({3, 4}), none, ints({1}), ints({0}), ints({1}), val(false), ints({0}), val(1)});
+  s.add({randn({1, 3, 9, 11}), randn({4, 3, 3, 3}, 1), randn({4}), ints({2, 2}), ints({1, 1}), ints({1, 1}), val(false),
+         ints({0, 0}), val(1)});
+  s.add({randn({1, 3, 9, 11}), randn({3, 4, 3, 3}, 1), none, ints({2, 2}), ints({1, 1}), ints({1, 1}), val(true),
+         ints({1, 0}), val(1)});
+  s.error(Code::shape, {"rank"},
+          {randn({1, 3}), randn({3, 4}), none, ints({1}), ints({0}), ints({1}), val(false), ints({0}), val(1)});
 }
 void fused_samples(SampleSink& s) {
-  for (const char* kind : {"none", "relu", "clamp", "sigmoid", "silu", "gelu", "hardsigmoid", "hardswish", "leaky_relu"})
+  for (const char* kind :
+       {"none", "relu", "clamp", "sigmoid", "silu", "gelu", "hardsigmoid", "hardswish", "leaky_relu"})
     s.add_as_is({randn({1, 8, 7, 9}), randn({16, 8, 1, 1}, 1), randn({16}), randn({1, 16, 7, 9}, 2)},
                 {{"activation", val(kind)}, {"act_alpha", val(0.2)}, {"act_beta", val(0.6)}});
   s.add_as_is({randn({1, 8, 7, 9}), randn({16, 8, 1, 1}, 1), randn({16}), randn({1, 16, 7, 9}, 2)},
               {{"activation", val("hardswish")}, {"act_scale", val(0.7)}, {"act_shift", val(-0.3)}});
   for (const char* kind : {"none", "relu", "hardswish"}) {
-    s.add_as_is({randn({1, 8, 9, 17}), randn({8, 1, 3, 3}, 1), randn({8})}, {{"groups", val(8)}, {"pads", ints({1, 1, 1, 1})}, {"activation", val(kind)}});
-    s.add_as_is({randn({2, 3, 9, 17}), randn({8, 3, 3, 3}, 1), randn({8})}, {{"stride", ints({2, 2})}, {"pads", ints({1, 0, 0, 2})}, {"activation", val(kind)}});
+    s.add_as_is({randn({1, 8, 9, 17}), randn({8, 1, 3, 3}, 1), randn({8})},
+                {{"groups", val(8)}, {"pads", ints({1, 1, 1, 1})}, {"activation", val(kind)}});
+    s.add_as_is({randn({2, 3, 9, 17}), randn({8, 3, 3, 3}, 1), randn({8})},
+                {{"stride", ints({2, 2})}, {"pads", ints({1, 0, 0, 2})}, {"activation", val(kind)}});
   }
-  s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)}, {{"auto_pad", val("SAME_UPPER")}, {"stride", ints({2, 2})}});
+  s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)},
+              {{"auto_pad", val("SAME_UPPER")}, {"stride", ints({2, 2})}});
   s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)}, {{"auto_pad", val("SAME_LOWER")}});
   s.add_as_is({randn({1, 3, 9, 16}), randn({4, 3, 3, 2}, 1)}, {{"pads", ints({-1, 0, 1, -2})}});
   s.add_as_is({randn({1, 1, 600}), randn({6, 1, 256}, 1)}, {{"stride", ints({128})}});
@@ -325,9 +339,12 @@ void fused_samples(SampleSink& s) {
   s.error(Code::value, {"SAME"}, {randn({1, 8, 7, 9}), randn({16, 8, 1, 1})}, {{"auto_pad", val("SOME")}});
 }
 void fused_transpose_samples(SampleSink& s) {
-  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 2, 2}, 1), randn({4})}, {{"stride", ints({2, 2})}, {"activation", val("relu")}});
-  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 3, 3}, 1)}, {{"stride", ints({3, 2})}, {"output_shape", ints({16, 14})}});
-  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 3, 3}, 1)}, {{"stride", ints({2, 2})}, {"auto_pad", val("SAME_UPPER")}});
+  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 2, 2}, 1), randn({4})},
+              {{"stride", ints({2, 2})}, {"activation", val("relu")}});
+  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 3, 3}, 1)},
+              {{"stride", ints({3, 2})}, {"output_shape", ints({16, 14})}});
+  s.add_as_is({randn({1, 3, 5, 6}), randn({3, 4, 3, 3}, 1)},
+              {{"stride", ints({2, 2})}, {"auto_pad", val("SAME_UPPER")}});
   s.add_as_is({randn({1, 3, 5}), randn({3, 2, 3}, 1)}, {{"stride", ints({2})}, {"pads", ints({1, 0})}});
   s.error(Code::shape, {"impossible extent"}, {randn({1, 3, 2}), randn({3, 2, 3})}, {{"pads", ints({5, 5})}});
 }
@@ -339,22 +356,29 @@ void check_kernel(Importing& n) {
   const Tensor* w = n.constant(n.input(1));
   if (said.empty() || !w) return;
   const Ints has(w->shape().begin() + std::min<int64_t>(2, w->rank()), w->shape().end());
-  if (said != has) fail(Code::file, "node '{}': kernel_shape is {}, the weight is {}", n.node_name(), to_string(said), describe(*w));
+  if (said != has)
+    fail(Code::file, "node '{}': kernel_shape is {}, the weight is {}", n.node_name(), to_string(said), describe(*w));
 }
 void import_conv(Importing& n) {
   check_kernel(n);
   n.output(0, n.emit("custom::conv", {n.input(0), n.input(1), n.has_input(2) ? Value(n.input(2)) : Value(None{})},
-                     {{"stride", n.ints("strides", Ints{})}, {"pads", n.ints("pads", Ints{})},
-                      {"dilation", n.ints("dilations", Ints{})}, {"groups", n.integer("group", 1)},
+                     {{"stride", n.ints("strides", Ints{})},
+                      {"pads", n.ints("pads", Ints{})},
+                      {"dilation", n.ints("dilations", Ints{})},
+                      {"groups", n.integer("group", 1)},
                       {"auto_pad", n.text("auto_pad", "NOTSET")}}));
 }
 void import_conv_transpose(Importing& n) {
   check_kernel(n);
-  n.output(0, n.emit("custom::conv_transpose", {n.input(0), n.input(1), n.has_input(2) ? Value(n.input(2)) : Value(None{})},
-                     {{"stride", n.ints("strides", Ints{})}, {"pads", n.ints("pads", Ints{})},
-                      {"dilation", n.ints("dilations", Ints{})}, {"output_padding", n.ints("output_padding", Ints{})},
-                      {"output_shape", n.ints("output_shape", Ints{})}, {"groups", n.integer("group", 1)},
-                      {"auto_pad", n.text("auto_pad", "NOTSET")}}));
+  n.output(
+      0, n.emit("custom::conv_transpose", {n.input(0), n.input(1), n.has_input(2) ? Value(n.input(2)) : Value(None{})},
+                {{"stride", n.ints("strides", Ints{})},
+                 {"pads", n.ints("pads", Ints{})},
+                 {"dilation", n.ints("dilations", Ints{})},
+                 {"output_padding", n.ints("output_padding", Ints{})},
+                 {"output_shape", n.ints("output_shape", Ints{})},
+                 {"groups", n.integer("group", 1)},
+                 {"auto_pad", n.text("auto_pad", "NOTSET")}}));
 }
 
 }  // namespace
@@ -368,7 +392,8 @@ Decls convolution() {
   d.back().with_epilogue = with_epilogue<general>;
   const auto plain = [&](const char* op, const char* size, auto maker, SamplesFn samples) {
     d.push_back(maker(std::string("aten::") + op + "(Tensor input, Tensor weight, Tensor? bias=None, int[" + size +
-                          "] stride=1, int[" + size + "] padding=0, int[" + size + "] dilation=1, int groups=1) -> Tensor",
+                          "] stride=1, int[" + size + "] padding=0, int[" + size +
+                          "] dilation=1, int groups=1) -> Tensor",
                       samples, "ATen convolution"));
   };
   plain("conv1d", "1", declare<forward<1>>, conv1d_samples);
@@ -378,24 +403,26 @@ Decls convolution() {
   plain("conv3d", "3", declare<forward<3>>, conv3d_samples);
   d.back().with_epilogue = with_epilogue<forward<3>>;
   const auto padded = [&](const char* op, const char* size, auto maker, SamplesFn samples) {
-    d.push_back(maker(std::string("aten::") + op + ".padding(Tensor input, Tensor weight, Tensor? bias=None, int[" + size +
-                          "] stride=1, str padding='valid', int[" + size + "] dilation=1, int groups=1) -> Tensor",
+    d.push_back(maker(std::string("aten::") + op + ".padding(Tensor input, Tensor weight, Tensor? bias=None, int[" +
+                          size + "] stride=1, str padding='valid', int[" + size +
+                          "] dilation=1, int groups=1) -> Tensor",
                       samples, "ATen convolution"));
   };
   padded("conv1d", "1", declare<named<1>>, named1_samples);
   padded("conv2d", "2", declare<named<2>>, named2_samples);
   padded("conv3d", "3", declare<named<3>>, named3_samples);
   const auto transposed = [&](const std::string& op, const char* size, auto maker, SamplesFn samples) {
-    d.push_back(maker("aten::" + op + "(Tensor input, Tensor weight, Tensor? bias=None, int[" + size + "] stride=1, int[" +
-                          size + "] padding=0, int[" + size + "] output_padding=0, int groups=1, int[" + size +
-                          "] dilation=1) -> Tensor",
+    d.push_back(maker("aten::" + op + "(Tensor input, Tensor weight, Tensor? bias=None, int[" + size +
+                          "] stride=1, int[" + size + "] padding=0, int[" + size +
+                          "] output_padding=0, int groups=1, int[" + size + "] dilation=1) -> Tensor",
                       samples, "ATen transposed convolution"));
   };
   transposed("conv_transpose1d", "1", declare<backward<1>>, transpose1_samples);
   transposed("conv_transpose2d.input", "2", declare<backward<2>>, transpose2_samples);
   transposed("conv_transpose3d.input", "3", declare<backward<3>>, transpose3_samples);
   d.push_back(declare<fused>(
-      "custom::conv(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=[], int[] pads=[], "
+      "custom::conv(Tensor input, Tensor weight, Tensor? bias=None, Tensor? residual=None, int[] stride=[], int[] "
+      "pads=[], "
       "int[] dilation=[], int groups=1, str auto_pad='NOTSET', str activation='none', float act_alpha=0.0, "
       "float act_beta=0.0, float act_scale=1.0, float act_shift=0.0) -> Tensor",
       fused_samples, "convolution with what follows it; ONNX Conv"));

@@ -36,7 +36,8 @@ using BlockFn = void (*)(const Block&);
 // x, y, z: the inputs; p: Params::f. All but the tests give the lane's own type.
 #define NBX_REAL_FNS(X)                                                                                               \
   X(add)                                                                                                              \
-  X(sub) X(mul) X(div) X(add_scaled) /* x + p0 y */ X(maximum) X(minimum) X(fmax) X(fmin) X(eq) X(ne) X(lt)           \
+  X(sub)                                                                                                              \
+  X(mul) X(div) X(add_scaled) /* x + p0 y */ X(maximum) X(minimum) X(fmax) X(fmin) X(eq) X(ne) X(lt)                  \
       X(le) /* to b8 */ X(isnan) X(isinf) X(isfinite) /* to b8 */ X(isinf_signed) /* p0 neg, p1 pos */                \
       X(neg) X(abs) X(sqrt) X(rsqrt) X(reciprocal) X(square) X(cube) X(floor) X(ceil) X(trunc) X(round) X(frac)       \
           X(sign) X(relu) X(nan_to_num) /* p0 nan, p1 inf, p2 -inf */ X(clamp) X(clamp_min) X(clamp_max) /* p0, p1 */ \
@@ -47,15 +48,17 @@ using BlockFn = void (*)(const Block&);
 
 #define NBX_MATH_FNS(X)                                                                                            \
   X(exp)                                                                                                           \
-  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc) X(silu) \
-      X(gelu) X(gelu_tanh) X(mish) X(softplus) X(log_sigmoid) X(elu) /* p0 alpha, scale, input */                  \
+  X(exp2)                                                                                                          \
+  X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sigmoid) X(erf) X(erfc) X(silu) X(gelu) \
+      X(gelu_tanh) X(mish) X(softplus) X(log_sigmoid) X(elu) /* p0 alpha, scale, input */                          \
       X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(pow) X(atan2) X(fmod) X(remainder)      \
           X(div_floor) /* i0: 1 rounds each step to float16, 2 to bfloat16 */
 
 // Wrapping arithmetic; a division by zero is an error (value). i: Params::i.
 #define NBX_INT_FNS(X)                                                                                              \
   X(add)                                                                                                            \
-  X(sub) X(mul) X(add_scaled) /* x + i0 y */ X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le)     /* to b8 */          \
+  X(sub)                                                                                                            \
+  X(mul) X(add_scaled) /* x + i0 y */ X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le)            /* to b8 */          \
       X(neg) X(abs) X(square) X(sign) X(bit_and) X(bit_or) X(bit_xor) X(bit_not) X(shl) X(shr) /* i0 bits */        \
       X(div_trunc) X(div_floor) X(fmod) X(remainder) X(pow) X(clamp) X(clamp_min) X(clamp_max) /* i0, i1 */ X(relu) \
           X(threshold) X(where) /* x: b8 */ X(addcmul)
@@ -67,19 +70,20 @@ using BlockFn = void (*)(const Block&);
 // narrower dtype.
 #define NBX_CAST_FNS(X)                                                                                           \
   X(f32_f64)                                                                                                      \
-  X(f32_i32) X(f32_i64) X(f32_u64) X(f32_b8) X(f64_f32) X(f64_i32) X(f64_i64) X(f64_u64) X(f64_b8) X(i32_f32)     \
-      X(i32_f64) X(i32_i64) X(i32_u64) X(i32_b8) X(i64_f32) X(i64_f64) X(i64_i32) X(i64_u64) X(i64_b8) X(u64_f32) \
-          X(u64_f64) X(u64_i32) X(u64_i64) X(u64_b8) X(b8_f32) X(b8_f64) X(b8_i32) X(b8_i64) X(b8_u64)            \
-              X(round_float16) X(round_bfloat16) X(round_e4m3) X(round_e5m2) X(f64_float16)                       \
-                  X(f64_bfloat16) /* to f32 */                                                                    \
+  X(f32_i32)                                                                                                      \
+  X(f32_i64) X(f32_u64) X(f32_b8) X(f64_f32) X(f64_i32) X(f64_i64) X(f64_u64) X(f64_b8) X(i32_f32) X(i32_f64)     \
+      X(i32_i64) X(i32_u64) X(i32_b8) X(i64_f32) X(i64_f64) X(i64_i32) X(i64_u64) X(i64_b8) X(u64_f32) X(u64_f64) \
+          X(u64_i32) X(u64_i64) X(u64_b8) X(b8_f32) X(b8_f64) X(b8_i32) X(b8_i64) X(b8_u64) X(round_float16)      \
+              X(round_bfloat16) X(round_e4m3) X(round_e5m2) X(f64_float16) X(f64_bfloat16) /* to f32 */           \
       X(wrap_int8) X(wrap_uint8) X(wrap_int16) X(wrap_uint16) X(wrap_uint32)
 
 // Memory of a dtype to its lane and back; a dtype that is its lane's own is copied.
 #define NBX_MEMORY_FNS(X)                                                                                           \
   X(load_float16)                                                                                                   \
-  X(load_bfloat16) X(load_e4m3) X(load_e5m2) X(load_int8) X(load_uint8) X(load_int16) X(load_uint16) X(load_uint32) \
-      X(store_float16) X(store_bfloat16) X(store_e4m3) X(store_e5m2) X(store_int8) X(store_uint8) X(store_int16)    \
-          X(store_uint16) X(store_uint32)
+  X(load_bfloat16)                                                                                                  \
+  X(load_e4m3) X(load_e5m2) X(load_int8) X(load_uint8) X(load_int16) X(load_uint16) X(load_uint32) X(store_float16) \
+      X(store_bfloat16) X(store_e4m3) X(store_e5m2) X(store_int8) X(store_uint8) X(store_int16) X(store_uint16)     \
+          X(store_uint32)
 
 #define NBX_ENUM(name) name,
 enum class Real : uint8_t { NBX_REAL_FNS(NBX_ENUM) count };

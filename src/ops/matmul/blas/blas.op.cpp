@@ -49,8 +49,8 @@ void check_addend(const Form& f, const Args& a, const char* self, const Shape& o
     const int64_t want = out[out.size() - m.shape.size() + d];
     fits = m.shape[d] == want || m.shape[d] == 1;
   }
-  require(fits, Code::shape, "{}: {} is {}, it does not broadcast to the product's shape {}", a.op(), self, to_string(m),
-          to_string(out));
+  require(fits, Code::shape, "{}: {} is {}, it does not broadcast to the product's shape {}", a.op(), self,
+          to_string(m), to_string(out));
   (void)f;
 }
 
@@ -169,7 +169,8 @@ Form addr(const Args& a) {
 Form linear(const Args& a) {
   const Meta& w = a.tensor("weight");
   require(w.rank() == 2 || w.rank() == 1, Code::shape, "linear: weight must be [out, in], it is {}", to_string(w));
-  Form f = general(a.op(), a.tensor("input"), w.rank() == 2 ? transposed(w) : w, a.operand("input"), a.operand("weight"));
+  Form f =
+      general(a.op(), a.tensor("input"), w.rank() == 2 ? transposed(w) : w, a.operand("input"), a.operand("weight"));
   if (const Meta* bias = a.optional_tensor("bias")) {
     require(bias->dtype == f.p.dtype, Code::dtype, "linear: bias is {}, the product is {}; convert one of them",
             to_string(*bias), name(f.p.dtype));
@@ -181,8 +182,9 @@ Form linear(const Args& a) {
 }
 
 Form fused(const Args& a) {
-  Form f = general(a.op(), a.tensor("self"), a.flag("transpose_other") ? transposed(a.tensor("other")) : a.tensor("other"),
-                   a.operand("self"), a.operand("other"));
+  Form f =
+      general(a.op(), a.tensor("self"), a.flag("transpose_other") ? transposed(a.tensor("other")) : a.tensor("other"),
+              a.operand("self"), a.operand("other"));
   f.p.alpha = a.number("alpha");
   if (const Meta* bias = a.optional_tensor("bias")) {
     check_addend(f, a, "bias", f.out);
@@ -315,8 +317,15 @@ std::optional<FusedCall> fuse(const Args& a, const EpilogueOffer& e, int extra, 
   }
   FusedCall call;
   call.op = "custom::matmul_fused";
-  call.values = {TensorRef{a.operand(left)}, TensorRef{a.operand(right)}, bias, residual, transpose_right, alpha,
-                 std::string(activation_name(act.kind)), static_cast<double>(act.alpha), static_cast<double>(act.beta)};
+  call.values = {TensorRef{a.operand(left)},
+                 TensorRef{a.operand(right)},
+                 bias,
+                 residual,
+                 transpose_right,
+                 alpha,
+                 std::string(activation_name(act.kind)),
+                 static_cast<double>(act.alpha),
+                 static_cast<double>(act.beta)};
   return call;
 }
 std::optional<FusedCall> fuse_mm(const Args& a, const Metas&, const EpilogueOffer& e, int extra) {
@@ -335,7 +344,8 @@ std::optional<FusedCall> fuse_fused(const Args& a, const Metas&, const EpilogueO
 // Samples.
 
 void mm_samples(SampleSink& s) {
-  for (const auto& [m, k, n] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {3, 5, 7}, {4, 64, 33}, {17, 129, 50}, {65, 40, 96}})
+  for (const auto& [m, k, n] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {3, 5, 7}, {4, 64, 33}, {17, 129, 50}, {65, 40, 96}})
     s.add({randn({m, k}), randn({k, n}, 1)});
   s.add({strided(randn({9, 20})), strided(randn({20, 11}, 1))});
   s.add({randn({1, 12}).expand({6, 12}), randn({12, 5})});
@@ -413,7 +423,8 @@ void linear_samples(SampleSink& s) {
   s.error(Code::shape, {"9", "8"}, {randn({4, 9}), randn({6, 8})});
 }
 void fused_samples(SampleSink& s) {
-  const char* kinds[] = {"none", "relu", "clamp", "sigmoid", "silu", "gelu", "gelu_tanh", "hardsigmoid", "hardswish", "tanh", "leaky_relu"};
+  const char* kinds[] = {"none",      "relu",        "clamp",     "sigmoid", "silu",      "gelu",
+                         "gelu_tanh", "hardsigmoid", "hardswish", "tanh",    "leaky_relu"};
   for (const char* kind : kinds)
     s.add_as_is({randn({5, 12}), randn({12, 37}, 1), randn({37}), randn({5, 37}, 2)},
                 {{"activation", val(kind)}, {"act_alpha", val(0.2)}, {"act_beta", val(0.6)}});
@@ -423,7 +434,8 @@ void fused_samples(SampleSink& s) {
   s.error(Code::shape, {"residual", "[3]"}, {randn({2, 2}), randn({2, 2}), none, randn({3})});
 }
 void gemm_samples(SampleSink& s) {
-  s.add({randn({9, 4}), randn({6, 9}, 1), randn({4, 1})}, {{"trans_a", val(true)}, {"trans_b", val(true)}, {"alpha", val(0.5)}, {"beta", val(2.0)}});
+  s.add({randn({9, 4}), randn({6, 9}, 1), randn({4, 1})},
+        {{"trans_a", val(true)}, {"trans_b", val(true)}, {"alpha", val(0.5)}, {"beta", val(2.0)}});
   s.add({randn({4, 9}), randn({9, 6}, 1), randn({6})});
   s.add({randn({4, 9}), randn({9, 6}, 1), randn({})});
   s.add({randn({4, 9}), randn({9, 6}, 1)}, {{"alpha", val(0.5)}});
@@ -452,11 +464,11 @@ std::optional<FusedCall> fuse_gemm(const Args& a, const Metas&, const EpilogueOf
   if (x.dtype != DType::float32 || (c && !(c->numel() == n && c->rank() >= 1 && c->dim(-1) == n && c->contiguous())))
     return std::nullopt;
   (void)extra;
-  return FusedCall{"custom::matmul_fused",
-                   {TensorRef{a.operand("a")}, TensorRef{a.operand("b")},
-                    c ? Value(TensorRef{a.operand("c")}) : Value(None{}), None{}, a.flag("trans_b"), a.number("alpha"),
-                    std::string(activation_name(e.activation.kind)), static_cast<double>(e.activation.alpha),
-                    static_cast<double>(e.activation.beta)}};
+  return FusedCall{
+      "custom::matmul_fused",
+      {TensorRef{a.operand("a")}, TensorRef{a.operand("b")}, c ? Value(TensorRef{a.operand("c")}) : Value(None{}),
+       None{}, a.flag("trans_b"), a.number("alpha"), std::string(activation_name(e.activation.kind)),
+       static_cast<double>(e.activation.alpha), static_cast<double>(e.activation.beta)}};
 }
 
 }  // namespace
@@ -466,33 +478,39 @@ Decls blas() {
   d.push_back(declare<mm>("aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_samples, "ATen mm"));
   d.back().with_epilogue = fuse_mm;
   d.push_back(declare<bmm>("aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_samples, "ATen bmm"));
-  d.push_back(declare<matmul>("aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_samples, "ATen matmul; ONNX MatMul"));
+  d.push_back(
+      declare<matmul>("aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_samples, "ATen matmul; ONNX MatMul"));
   d.back().with_epilogue = fuse_matmul;
   d.back().imports = {{"MatMul", import_matmul}};
   d.push_back(declare<mv>("aten::mv(Tensor self, Tensor vec) -> Tensor", mv_samples, "ATen mv"));
   d.push_back(declare<dot>("aten::dot(Tensor self, Tensor tensor) -> Tensor", dot_samples, "ATen dot"));
   d.push_back(declare<outer>("aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_samples, "ATen outer"));
-  d.push_back(declare<addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-                             addmm_samples, "ATen addmm"));
+  d.push_back(
+      declare<addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+                     addmm_samples, "ATen addmm"));
   d.push_back(declare<baddbmm>(
-      "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", baddbmm_samples,
-      "ATen baddbmm"));
-  d.push_back(declare<addmv>("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-                             addmv_samples, "ATen addmv"));
-  d.push_back(declare<addr>("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-                            addr_samples, "ATen addr"));
+      "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+      baddbmm_samples, "ATen baddbmm"));
+  d.push_back(
+      declare<addmv>("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+                     addmv_samples, "ATen addmv"));
+  d.push_back(
+      declare<addr>("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+                    addr_samples, "ATen addr"));
   d.push_back(declare<linear>("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_samples,
                               "ATen linear"));
   d.back().with_epilogue = fuse_linear;
-  d.push_back(declare<fused>("custom::matmul_fused(Tensor self, Tensor other, Tensor? bias=None, Tensor? residual=None, *, "
-                             "bool transpose_other=False, float alpha=1.0, str activation='none', float act_alpha=0.0, "
-                             "float act_beta=0.0) -> Tensor",
-                             fused_samples, "matmul with what follows it"));
+  d.push_back(
+      declare<fused>("custom::matmul_fused(Tensor self, Tensor other, Tensor? bias=None, Tensor? residual=None, *, "
+                     "bool transpose_other=False, float alpha=1.0, str activation='none', float act_alpha=0.0, "
+                     "float act_beta=0.0) -> Tensor",
+                     fused_samples, "matmul with what follows it"));
   d.back().with_epilogue = fuse_fused;
   d.back().dtypes = {DType::float32};
-  d.push_back(declare<gemm>("custom::gemm(Tensor a, Tensor b, Tensor? c=None, *, bool trans_a=False, bool trans_b=False, "
-                            "float alpha=1.0, float beta=1.0) -> Tensor",
-                            gemm_samples, "ONNX Gemm"));
+  d.push_back(
+      declare<gemm>("custom::gemm(Tensor a, Tensor b, Tensor? c=None, *, bool trans_a=False, bool trans_b=False, "
+                    "float alpha=1.0, float beta=1.0) -> Tensor",
+                    gemm_samples, "ONNX Gemm"));
   d.back().imports = {{"Gemm", import_gemm}};
   d.back().with_epilogue = fuse_gemm;
   return d;

@@ -37,11 +37,12 @@ ChannelNormSpec channel_norm_spec(const Args& a) {
       s.channels = a.integer("C");
       s.space = a.integer("HxW");
       require(s.n >= 0 && s.channels >= 0 && s.space >= 0 && s.n * s.channels * s.space == x.numel(), Code::shape,
-              "{}: N {} x C {} x HxW {} is not the {} elements of the input {}", op, s.n, s.channels, s.space, x.numel(), to_string(x));
+              "{}: N {} x C {} x HxW {} is not the {} elements of the input {}", op, s.n, s.channels, s.space,
+              x.numel(), to_string(x));
     }
     require(s.groups > 0 && s.channels % s.groups == 0, Code::value,
-            "{}: {} channels do not split into {} groups (input: {}); choose a number that divides the channels", op, s.channels, s.groups,
-            to_string(x));
+            "{}: {} channels do not split into {} groups (input: {}); choose a number that divides the channels", op,
+            s.channels, s.groups, to_string(x));
   } else if (op == "instance_norm") {
     s.statistics = a.flag("use_input_stats") ? Statistics::group : Statistics::given;
     s.groups = s.channels;
@@ -51,19 +52,22 @@ ChannelNormSpec channel_norm_spec(const Args& a) {
   if (s.statistics == Statistics::given) {
     s.mean = a.operand("running_mean");
     s.variance = a.operand("running_var");
-    require(s.mean >= 0 && s.variance >= 0, Code::value, "{}: running_mean and running_var are needed when not training; pass them", op);
+    require(s.mean >= 0 && s.variance >= 0, Code::value,
+            "{}: running_mean and running_var are needed when not training; pass them", op);
   }
 
   const auto check = [&](int at, const char* param) {
     if (at < 0) return;
     const Meta& w = a.operands()[static_cast<size_t>(at)];
     require(is_floating(w.dtype), Code::dtype, "{}: {} is {}, it must be floating", op, param, to_string(w));
-    if (a.schema().space == "custom" && s.statistics == Statistics::group && w.shape == Shape{s.groups} && s.groups != s.channels) {
+    if (a.schema().space == "custom" && s.statistics == Statistics::group && w.shape == Shape{s.groups} &&
+        s.groups != s.channels) {
       s.weights_by_group = true;
       return;
     }
-    require(w.shape == Shape{s.channels}, Code::shape, "{}: {} is {}, the input has {} channels ({}); pass a {} of shape [{}]", op, param,
-            to_string(w.shape), s.channels, to_string(x), param, s.channels);
+    require(w.shape == Shape{s.channels}, Code::shape,
+            "{}: {} is {}, the input has {} channels ({}); pass a {} of shape [{}]", op, param, to_string(w.shape),
+            s.channels, to_string(x), param, s.channels);
   };
   check(s.weight, "weight");
   check(s.bias, "bias");
@@ -98,8 +102,8 @@ struct Job {
   Reducing loops;
 
   struct Tables {
-    double *mean, *rstd;       // (rows)
-    double *weight, *bias;     // (channels)
+    double *mean, *rstd;    // (rows)
+    double *weight, *bias;  // (channels)
   };
 
   void statistics(const Run& run, const Tables& t, std::byte* rest) const {
@@ -114,14 +118,15 @@ struct Job {
     passes.second = Fold::centred_square;
     passes.between = Passes::Between::mean;
     const double terms = static_cast<double>(loops.terms);
-    run_reduction<A>(loops, source, passes, run.inputs[s.input], rest, run.team, [&](int64_t first, int64_t n, double* squares, double* means) {
-      for (int64_t i = 0; i < n; ++i) {
-        const double off = means[i] - static_cast<double>(static_cast<A>(means[i]));
-        const double v = squares[i] / terms - off * off;
-        t.mean[first + i] = means[i];
-        t.rstd[first + i] = 1 / std::sqrt((v < 0 ? 0 : v) + s.eps);
-      }
-    });
+    run_reduction<A>(loops, source, passes, run.inputs[s.input], rest, run.team,
+                     [&](int64_t first, int64_t n, double* squares, double* means) {
+                       for (int64_t i = 0; i < n; ++i) {
+                         const double off = means[i] - static_cast<double>(static_cast<A>(means[i]));
+                         const double v = squares[i] / terms - off * off;
+                         t.mean[first + i] = means[i];
+                         t.rstd[first + i] = 1 / std::sqrt((v < 0 ? 0 : v) + s.eps);
+                       }
+                     });
   }
 
   void tables(const Run& run, const Tables& t) const {
@@ -144,7 +149,8 @@ struct Job {
     A in[kBlock], out[kBlock];
     const int64_t c = row % s.channels;
     const int64_t r = s.statistics == Statistics::group ? row / s.channels * s.groups + c / (s.channels / s.groups) : c;
-    const A m = static_cast<A>(t.mean[r]), scale = static_cast<A>(t.rstd[r] * t.weight[c]), shift = static_cast<A>(t.bias[c]);
+    const A m = static_cast<A>(t.mean[r]), scale = static_cast<A>(t.rstd[r] * t.weight[c]),
+            shift = static_cast<A>(t.bias[c]);
     for (int64_t i = begin; i < end; i += kBlock) {
       const int64_t n = std::min(kBlock, end - i), at = row * s.space + i;
       A* y = sink.place(run.outputs[0], at, out);
@@ -185,16 +191,18 @@ struct Job {
     }
     if (s.n * s.channels * s.space == 0) return;
     if (s.space == 1 && s.statistics != Statistics::group) {
-      parallel_rows(run.team, s.n, std::max<int64_t>(1, kSegment / s.channels), [&](int64_t b, int64_t e) { matrix(run, t, b, e); });
+      parallel_rows(run.team, s.n, std::max<int64_t>(1, kSegment / s.channels),
+                    [&](int64_t b, int64_t e) { matrix(run, t, b, e); });
       return;
     }
     const int64_t cuts = ceil_div(s.space, kSegment);
-    parallel_rows(run.team, s.n * s.channels * cuts, std::max<int64_t>(1, kSegment / s.space), [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) {
-        const int64_t begin = i % cuts * kSegment;
-        segment(run, t, i / cuts, begin, std::min(s.space, begin + kSegment));
-      }
-    });
+    parallel_rows(run.team, s.n * s.channels * cuts, std::max<int64_t>(1, kSegment / s.space),
+                  [&](int64_t b, int64_t e) {
+                    for (int64_t i = b; i < e; ++i) {
+                      const int64_t begin = i % cuts * kSegment;
+                      segment(run, t, i / cuts, begin, std::min(s.space, begin + kSegment));
+                    }
+                  });
   }
 };
 
@@ -202,17 +210,27 @@ struct Job {
 
 int64_t channel_norm_bytes(const Args& a) {
   const ChannelNormSpec s = channel_norm_spec(a);
-  return align_up((2 * rows_of(s) + 2 * s.channels) * 8) + (s.statistics == Statistics::given ? 0 : reduction_workspace(statistics_loops(s)));
+  return align_up((2 * rows_of(s) + 2 * s.channels) * 8) +
+         (s.statistics == Statistics::given ? 0 : reduction_workspace(statistics_loops(s)));
 }
 
 Bound bind_channel_norm(const Args& a, const Metas& outputs) {
   const ChannelNormSpec s = channel_norm_spec(a);
   const Meta& x = a.tensor("input");
-  const auto read = [&](int operand) { return Source<double>(operand < 0 ? DType::float64 : a.operands()[static_cast<size_t>(operand)].dtype); };
+  const auto read = [&](int operand) {
+    return Source<double>(operand < 0 ? DType::float64 : a.operands()[static_cast<size_t>(operand)].dtype);
+  };
   return in_float_arithmetic(arithmetic_of(x.dtype, "batch_norm"), [&](auto zero) -> Bound {
     using A = decltype(zero);
-    return Job<A>{s,         Source<A>(x.dtype), Sink<A>(outputs[0].dtype), Sink<double>(outputs.back().dtype), read(s.weight), read(s.bias),
-               read(s.mean), read(s.variance),   statistics_loops(s)};
+    return Job<A>{s,
+                  Source<A>(x.dtype),
+                  Sink<A>(outputs[0].dtype),
+                  Sink<double>(outputs.back().dtype),
+                  read(s.weight),
+                  read(s.bias),
+                  read(s.mean),
+                  read(s.variance),
+                  statistics_loops(s)};
   });
 }
 

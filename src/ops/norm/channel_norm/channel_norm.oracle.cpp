@@ -10,14 +10,18 @@ std::vector<Tensor> channel_norm_oracle(const Args& a, const std::vector<Tensor>
   const ChannelNormSpec s = channel_norm_spec(a);
   const Tensor& in = operands[static_cast<size_t>(s.input)];
   const auto x = in.to_doubles();
-  const auto table = [&](int operand) { return operand < 0 ? std::vector<double>() : operands[static_cast<size_t>(operand)].to_doubles(); };
+  const auto table = [&](int operand) {
+    return operand < 0 ? std::vector<double>() : operands[static_cast<size_t>(operand)].to_doubles();
+  };
   const auto w = table(s.weight), b = table(s.bias);
   auto mean = table(s.mean), variance = table(s.variance);
   const int64_t width = s.statistics == Statistics::group ? s.channels / s.groups : 1;
   const auto row_of = [&](int64_t n, int64_t c) {
     return static_cast<size_t>(s.statistics == Statistics::group ? n * s.groups + c / width : c);
   };
-  const auto at = [&](int64_t n, int64_t c, int64_t i) { return static_cast<size_t>((n * s.channels + c) * s.space + i); };
+  const auto at = [&](int64_t n, int64_t c, int64_t i) {
+    return static_cast<size_t>((n * s.channels + c) * s.space + i);
+  };
   const auto each = [&](auto f) {
     for (int64_t n = 0; n < s.n; ++n)
       for (int64_t c = 0; c < s.channels; ++c)
@@ -31,7 +35,9 @@ std::vector<Tensor> channel_norm_oracle(const Args& a, const std::vector<Tensor>
     variance.assign(rows, 0);
     each([&](int64_t n, int64_t c, int64_t i) { mean[row_of(n, c)] += x[at(n, c, i)]; });
     for (double& m : mean) m /= terms;
-    each([&](int64_t n, int64_t c, int64_t i) { variance[row_of(n, c)] += std::pow(x[at(n, c, i)] - mean[row_of(n, c)], 2); });
+    each([&](int64_t n, int64_t c, int64_t i) {
+      variance[row_of(n, c)] += std::pow(x[at(n, c, i)] - mean[row_of(n, c)], 2);
+    });
     for (double& v : variance) v /= terms;
   }
   std::vector<double> y(x.size()), rstd;
@@ -57,7 +63,8 @@ Tensor positive(const Shape& shape) { return rand_uniform(shape, 0.5, 2); }
 
 void batch_norm_samples(SampleSink& s) {
   const SampleArg momentum = val(0.1), eps = val(1e-5), cudnn = val(false);
-  for (const Shape& shape : {Shape{2, 5, 7, 3}, Shape{3, 4, 6}, Shape{6, 700}, Shape{1, 2, 200, 170}, Shape{2, 3, 2, 3, 4}}) {
+  for (const Shape& shape :
+       {Shape{2, 5, 7, 3}, Shape{3, 4, 6}, Shape{6, 700}, Shape{1, 2, 200, 170}, Shape{2, 3, 2, 3, 4}}) {
     const Shape c = {shape[1]};
     s.add({randn(shape), randn(c, 1), randn(c, 2), randn(c, 3), positive(c), val(false), momentum, eps, cudnn});
     s.add({randn(shape), none, none, none, none, val(true), momentum, eps, cudnn});
@@ -65,7 +72,8 @@ void batch_norm_samples(SampleSink& s) {
   s.add({strided(randn({2, 3, 4, 5})), none, randn({3}), randn({3}), positive({3}), val(false), momentum, eps, cudnn});
   s.add({randn({0, 3, 4}), none, none, randn({3}), positive({3}), val(false), momentum, eps, cudnn});
   s.error(Code::value, {"running_mean"}, {randn({2, 3}), none, none, none, none, val(false), momentum, eps, cudnn});
-  s.error(Code::shape, {"[4]", "3 channels"}, {randn({2, 3}), randn({4}), none, randn({3}), positive({3}), val(false), momentum, eps, cudnn});
+  s.error(Code::shape, {"[4]", "3 channels"},
+          {randn({2, 3}), randn({4}), none, randn({3}), positive({3}), val(false), momentum, eps, cudnn});
 }
 void native_batch_norm_samples(SampleSink& s) {
   const SampleArg momentum = val(0.1), eps = val(1e-3);

@@ -14,10 +14,14 @@ namespace {
 
 double epsilon_of(DType t) {
   switch (t) {
-    case DType::float64: return 0x1p-52;
-    case DType::float16: return 0x1p-10;
-    case DType::bfloat16: return 0x1p-7;
-    default: return 0x1p-23;
+    case DType::float64:
+      return 0x1p-52;
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
   }
 }
 
@@ -27,16 +31,19 @@ void check_weight(const Args& a, const Meta& x, const char* param, int64_t axis,
   const Meta* w = a.optional_tensor(param);
   if (!w) return;
   const Shape tail(x.shape.begin() + axis, x.shape.end());
-  require(is_floating(w->dtype), Code::dtype, "{}: {} is {}; convert it to {}", a.op(), param, to_string(*w), name(x.dtype));
+  require(is_floating(w->dtype), Code::dtype, "{}: {} is {}; convert it to {}", a.op(), param, to_string(*w),
+          name(x.dtype));
   if (exact) {
-    require(w->shape == tail, Code::shape, "{}: {} is {}, the normalised dims are {} (input: {}); pass a {} of shape {}", a.op(), param,
+    require(w->shape == tail, Code::shape,
+            "{}: {} is {}, the normalised dims are {} (input: {}); pass a {} of shape {}", a.op(), param,
             to_string(w->shape), to_string(tail), to_string(x), param, to_string(tail));
     return;
   }
   Shape bare = w->shape;  // leading ones do not count
   while (bare.size() > tail.size() && bare.front() == 1) bare.erase(bare.begin());
-  require(is_broadcastable(bare, tail), Code::shape, "{}: {} is {}, it does not broadcast to the normalised dims {} (input: {})", a.op(),
-          param, to_string(w->shape), to_string(tail), to_string(x));
+  require(is_broadcastable(bare, tail), Code::shape,
+          "{}: {} is {}, it does not broadcast to the normalised dims {} (input: {})", a.op(), param,
+          to_string(w->shape), to_string(tail), to_string(x));
 }
 
 }  // namespace
@@ -59,7 +66,8 @@ LayerNormSpec layer_norm_spec(const Args& a) {
     const Shape wanted = a.ints("normalized_shape");
     s.axis = x.rank() - static_cast<int64_t>(wanted.size());
     require(!wanted.empty() && s.axis >= 0 && Shape(x.shape.begin() + s.axis, x.shape.end()) == wanted, Code::shape,
-            "{}: normalized_shape is {}, the input is {}; it must equal the last dims of the input", op, to_string(wanted), to_string(x));
+            "{}: normalized_shape is {}, the input is {}; it must equal the last dims of the input", op,
+            to_string(wanted), to_string(x));
   }
   check_weight(a, x, "weight", s.axis, !has("axis"));
   check_weight(a, x, "bias", s.axis, !has("axis"));
@@ -113,8 +121,10 @@ struct Job {
     const void* x = run.inputs[s.input];
     const int64_t base = r * s.n;
     Moments m;
-    if (s.rms) m.variance = row_mean_square(source, x, base, s.n);
-    else m = row_moments(source, x, base, s.n);
+    if (s.rms)
+      m.variance = row_mean_square(source, x, base, s.n);
+    else
+      m = row_moments(source, x, base, s.n);
     const double rstd = 1 / std::sqrt(m.variance + s.eps);
     const A mean = static_cast<A>(m.mean), rest = static_cast<A>((m.mean - static_cast<double>(mean)) * rstd);
     if (s.saves) {
@@ -125,8 +135,8 @@ struct Job {
     for (int64_t i = 0; i < s.n; i += kBlock) {
       const int64_t n = std::min(kBlock, s.n - i);
       A* y = sink.place(run.outputs[0], base + i, out);
-      centre_scale_weights(source.read(x, base + i, 1, n, in), y, n, mean, static_cast<A>(rstd), rest, w ? w + i : nullptr,
-                           b ? b + i : nullptr);
+      centre_scale_weights(source.read(x, base + i, 1, n, in), y, n, mean, static_cast<A>(rstd), rest,
+                           w ? w + i : nullptr, b ? b + i : nullptr);
       if (s.saturates)
         for (int64_t j = 0; j < n; ++j)
           if (std::isfinite(y[j])) y[j] = std::clamp(y[j], A{-65504}, A{65504});
@@ -158,7 +168,11 @@ Bound bind_layer_norm(const Args& a, const Metas& outputs) {
   s.saturates = s.saturates && x.dtype == DType::float16;
   return in_float_arithmetic(arithmetic_of(x.dtype, "layer_norm"), [&](auto zero) -> Bound {
     using A = decltype(zero);
-    return Job<A>{s, Source<A>(x.dtype), Sink<A>(outputs[0].dtype), Sink<A>(outputs.back().dtype), Weight<A>(a, s.weight, s),
+    return Job<A>{s,
+                  Source<A>(x.dtype),
+                  Sink<A>(outputs[0].dtype),
+                  Sink<A>(outputs.back().dtype),
+                  Weight<A>(a, s.weight, s),
                   Weight<A>(a, s.bias, s)};
   });
 }

@@ -31,8 +31,7 @@ Cost cost(const Args& a, const Metas& outputs) {
 }
 
 void native_samples(SampleSink& s) {
-  for (const int64_t n : {1, 7, 64, 2500})
-    s.add({randn({3, n}), ints({n}), randn({n}, 1), randn({n}, 2), val(1e-5)});
+  for (const int64_t n : {1, 7, 64, 2500}) s.add({randn({3, n}), ints({n}), randn({n}, 1), randn({n}, 2), val(1e-5)});
   s.add({randn({2, 3, 4, 5}), ints({4, 5}), randn({4, 5}, 1), none, val(1e-5)});
   s.add({strided(randn({6, 9})), ints({9}), none, randn({9}), val(1e-3)});
   s.error(Code::shape, {"[8]", "float32[6, 9]"}, {randn({6, 9}), ints({8}), none, none, val(1e-5)});
@@ -62,7 +61,8 @@ void rms_samples(SampleSink& s) {
 void custom_rms_samples(SampleSink& s) {
   for (const int64_t n : {1, 7, 64, 2500}) s.add({randn({3, n}), randn({n}, 1)});
   s.add({strided(randn({8, 5})), randn({5})});
-  s.add_as_is({Tensor::full({2, 8}, 6e4, DType::float16), Tensor::full({8}, 1, DType::float16)});  // x^2 overflows float16
+  s.add_as_is(
+      {Tensor::full({2, 8}, 6e4, DType::float16), Tensor::full({8}, 1, DType::float16)});  // x^2 overflows float16
   s.error(Code::shape, {"[512]", "[768]"}, {randn({4, 768}), randn({512})});
 }
 void onnx_rms_samples(SampleSink& s) {
@@ -71,13 +71,14 @@ void onnx_rms_samples(SampleSink& s) {
 }
 
 void import_layer_norm(Importing& in) {
-  const auto out = in.emit_all("custom::layer_norm",
-                               {in.input(0), in.input(1), in.input(2), in.integer("axis", -1), in.number("epsilon", 1e-5)});
+  const auto out = in.emit_all("custom::layer_norm", {in.input(0), in.input(1), in.input(2), in.integer("axis", -1),
+                                                      in.number("epsilon", 1e-5)});
   for (int i = 0; i < 3; ++i)
     if (i == 0 || in.wants_output(i)) in.output(i, out[static_cast<size_t>(i)]);
 }
 void import_rms_norm(Importing& in) {
-  in.output(0, in.emit("custom::rms_norm_axis", {in.input(0), in.input(1), in.integer("axis", -1), in.number("epsilon", 1e-5)}));
+  in.output(0, in.emit("custom::rms_norm_axis",
+                       {in.input(0), in.input(1), in.integer("axis", -1), in.number("epsilon", 1e-5)}));
 }
 
 OpDecl declared(const char* schema, SamplesFn samples, const char* source, std::vector<OnnxImport> imports = {}) {
@@ -124,7 +125,8 @@ std::vector<Tensor> layer_norm_oracle(const Args& a, const std::vector<Tensor>& 
     for (int64_t i = 0; i < s.n; ++i) squares += (row[i] - mean) * (row[i] - mean);
     const double rstd = 1 / std::sqrt(squares / static_cast<double>(s.n) + s.eps);
     for (int64_t i = 0; i < s.n; ++i)
-      y[static_cast<size_t>(r * s.n + i)] = (row[i] - mean) * rstd * w[static_cast<size_t>(i)] + b[static_cast<size_t>(i)];
+      y[static_cast<size_t>(r * s.n + i)] =
+          (row[i] - mean) * rstd * w[static_cast<size_t>(i)] + b[static_cast<size_t>(i)];
     means.push_back(mean);
     rstds.push_back(rstd);
   }
@@ -142,20 +144,26 @@ namespace decls {
 
 Decls layer_norm() {
   return {
-      declared("aten::native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
-               "(Tensor, Tensor, Tensor)",
-               native_samples, "ATen"),
-      declared("aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
+      declared(
+          "aten::native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+          "(Tensor, Tensor, Tensor)",
+          native_samples, "ATen"),
+      declared("aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+               "eps=1e-05, "
                "bool cudnn_enable=True) -> Tensor",
                layer_samples, "ATen"),
-      declared("custom::layer_norm(Tensor input, Tensor? weight=None, Tensor? bias=None, int axis=-1, float eps=1e-05) -> "
-               "(Tensor, Tensor, Tensor)",
-               onnx_samples, "ONNX LayerNormalization: an axis, weights that broadcast", {{"LayerNormalization", import_layer_norm}}),
-      declared("aten::rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", rms_samples, "ATen"),
+      declared(
+          "custom::layer_norm(Tensor input, Tensor? weight=None, Tensor? bias=None, int axis=-1, float eps=1e-05) -> "
+          "(Tensor, Tensor, Tensor)",
+          onnx_samples, "ONNX LayerNormalization: an axis, weights that broadcast",
+          {{"LayerNormalization", import_layer_norm}}),
+      declared("aten::rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+               rms_samples, "ATen"),
       declared("custom::rms_norm(Tensor x, Tensor weight, float epsilon=1e-6) -> Tensor", custom_rms_samples,
                "Zhang, Sennrich 2019; a float16 result stays finite"),
-      declared("custom::rms_norm_axis(Tensor input, Tensor? weight=None, int axis=-1, float eps=1e-05) -> Tensor", onnx_rms_samples,
-               "ONNX RMSNormalization: an axis, weights that broadcast", {{"RMSNormalization", import_rms_norm}}),
+      declared("custom::rms_norm_axis(Tensor input, Tensor? weight=None, int axis=-1, float eps=1e-05) -> Tensor",
+               onnx_rms_samples, "ONNX RMSNormalization: an axis, weights that broadcast",
+               {{"RMSNormalization", import_rms_norm}}),
   };
 }
 

@@ -103,10 +103,14 @@ struct Response {
       A scratch[side], out[side];
       double sum[side];
       for (int64_t r = begin; r < end; ++r) {
-        const int64_t first = r % blocks * side, n = std::min(side, s.space - first), row = r / blocks, c = row % s.channels;
-        const auto read = [&](int64_t k) { return source.read(run.inputs[0], (row + k - c) * s.space + first, 1, n, scratch); };
+        const int64_t first = r % blocks * side, n = std::min(side, s.space - first), row = r / blocks,
+                      c = row % s.channels;
+        const auto read = [&](int64_t k) {
+          return source.read(run.inputs[0], (row + k - c) * s.space + first, 1, n, scratch);
+        };
         std::fill_n(sum, n, 0.0);
-        for (int64_t k = std::max<int64_t>(0, c - (s.size - 1) / 2); k <= std::min(s.channels - 1, c + s.size / 2); ++k) {
+        for (int64_t k = std::max<int64_t>(0, c - (s.size - 1) / 2); k <= std::min(s.channels - 1, c + s.size / 2);
+             ++k) {
           const A* x = read(k);
           for (int64_t i = 0; i < n; ++i) sum[i] += static_cast<double>(x[i]) * x[i];
         }

@@ -42,9 +42,11 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
         const double v = x[static_cast<size_t>(p)] - mean;
         spread += s.kind == NormalizeKind::l1 ? std::fabs(v) : v * v;
       }
-      if (s.kind == NormalizeKind::mean_variance) spread = std::sqrt(spread / static_cast<double>(places.size())) + 1e-9;
+      if (s.kind == NormalizeKind::mean_variance)
+        spread = std::sqrt(spread / static_cast<double>(places.size())) + 1e-9;
       if (s.kind == NormalizeKind::l2) spread = std::sqrt(spread);
-      for (const int64_t p : places) y[static_cast<size_t>(p)] = spread == 0 ? 0 : (x[static_cast<size_t>(p)] - mean) / spread;
+      for (const int64_t p : places)
+        y[static_cast<size_t>(p)] = spread == 0 ? 0 : (x[static_cast<size_t>(p)] - mean) / spread;
     }
   }
   return {Tensor::of<double>(in.shape(), std::span<const double>(y))};
@@ -76,7 +78,8 @@ void import_mvn(Importing& in) {
   in.output(0, in.emit("custom::mean_variance_normalize", {in.input(0), in.ints("axes", Ints{0, 2, 3})}));
 }
 void import_lrn(Importing& in) {
-  in.output(0, in.emit("custom::lrn", {in.input(0), in.integer("size"), in.number("alpha", 1e-4), in.number("beta", 0.75), in.number("bias", 1.0)}));
+  in.output(0, in.emit("custom::lrn", {in.input(0), in.integer("size"), in.number("alpha", 1e-4),
+                                       in.number("beta", 0.75), in.number("bias", 1.0)}));
 }
 
 OpDecl declared(const char* schema, SamplesFn samples, std::vector<OnnxImport> imports) {
@@ -101,9 +104,12 @@ namespace decls {
 
 Decls normalize() {
   return {
-      declared("custom::lp_normalize(Tensor self, int axis=-1, int p=2) -> Tensor", lp_samples, {{"LpNormalization", import_lp}}),
-      declared("custom::mean_variance_normalize(Tensor self, int[] axes=[0,2,3]) -> Tensor", mvn_samples, {{"MeanVarianceNormalization", import_mvn, 9}}),
-      declared("custom::lrn(Tensor self, int size, float alpha=0.0001, float beta=0.75, float bias=1.0) -> Tensor", lrn_samples, {{"LRN", import_lrn}}),
+      declared("custom::lp_normalize(Tensor self, int axis=-1, int p=2) -> Tensor", lp_samples,
+               {{"LpNormalization", import_lp}}),
+      declared("custom::mean_variance_normalize(Tensor self, int[] axes=[0,2,3]) -> Tensor", mvn_samples,
+               {{"MeanVarianceNormalization", import_mvn, 9}}),
+      declared("custom::lrn(Tensor self, int size, float alpha=0.0001, float beta=0.75, float bias=1.0) -> Tensor",
+               lrn_samples, {{"LRN", import_lrn}}),
   };
 }
 

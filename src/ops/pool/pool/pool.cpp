@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ways to a window. The rows under an output row are folded into one (vectors over the whole width), and that row into the
-// outputs; or, for windows that are wide, raised to a power or asked for their index, each window by itself.
+// Two ways to a window. The rows under an output row are folded into one (vectors over the whole width), and that row
+// into the outputs; or, for windows that are wide, raised to a power or asked for their index, each window by itself.
 #include "ops/pool/pool/pool.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ struct Job {
   int operand;
   std::vector<Tile> tiles;  // empty: each window by itself
 
-  Job(const Args& a, DType out) : s(pool_spec(a)), source(a.tensor("self").dtype), sink(out), operand(a.operand("self")) {
+  Job(const Args& a, DType out)
+      : s(pool_spec(a)), source(a.tensor("self").dtype), sink(out), operand(a.operand("self")) {
     const PoolAxis& w = s.axes[2];
     const int64_t widest = w.taps.empty() ? 0 : *std::max_element(w.taps.begin(), w.taps.end());
     if (s.indices != PoolIndices::none || s.kind == PoolKind::lp || (widest - 1) * w.step + 1 > kBlock / 2) return;
@@ -88,18 +89,21 @@ struct Job {
     std::fill_n(column, t.span, start_of<A>(kind));
     for (int64_t td = 0; td < s.axes[0].taps[d]; ++td)
       for (int64_t th = 0; th < s.axes[1].taps[h]; ++th)
-        fold_rows(kind, column, source.read(run.inputs[operand], row_offset(plane, d, td, h, th) + t.from, 1, t.span, in), t.span);
+        fold_rows(kind, column,
+                  source.read(run.inputs[operand], row_offset(plane, d, td, h, th) + t.from, 1, t.span, in), t.span);
 
     const PoolAxis& w = s.axes[2];
     const int64_t n = t.last - t.first;
-    const int64_t at = ((plane * s.axes[0].out + static_cast<int64_t>(d)) * s.axes[1].out + static_cast<int64_t>(h)) * w.out + t.first;
+    const int64_t at =
+        ((plane * s.axes[0].out + static_cast<int64_t>(d)) * s.axes[1].out + static_cast<int64_t>(h)) * w.out + t.first;
     A* to = sink.place(run.outputs[0], at, out);
     if (w.regular && w.stride == 1) {
       // Tap k of output o is column o - pad + k step: whole runs of outputs at once.
       std::fill_n(to, n, start_of<A>(kind));
       // Only the taps that some output of the tile sees inside the input: a window may be far wider than it.
       const int64_t most = w.pad - t.first;
-      const int64_t k0 = std::max<int64_t>(0, (most - n) / w.step), k1 = most + w.in < 0 ? 0 : std::min(w.kernel, (most + w.in) / w.step + 1);
+      const int64_t k0 = std::max<int64_t>(0, (most - n) / w.step),
+                    k1 = most + w.in < 0 ? 0 : std::min(w.kernel, (most + w.in) / w.step + 1);
       for (int64_t k = k0; k < k1; ++k) {
         const int64_t shift = most - k * w.step;
         const int64_t lo = std::max<int64_t>(0, shift), hi = std::min(n, w.in + shift);
@@ -146,28 +150,34 @@ struct Job {
           const int64_t n = std::min(kBlock, axis.taps[w] - k);
           const A* x = source.read(run.inputs[operand], base + k * axis.step, axis.step, n, in);
           if (s.kind == PoolKind::average) {
-            if constexpr (std::is_same_v<A, float>) total += fold_row(Fold::sum, x, n);
-            else if constexpr (std::is_same_v<A, double>) for (int64_t i = 0; i < n; ++i) total += x[i];
-            else for (int64_t i = 0; i < n; ++i) exact += x[i];
+            if constexpr (std::is_same_v<A, float>)
+              total += fold_row(Fold::sum, x, n);
+            else if constexpr (std::is_same_v<A, double>)
+              for (int64_t i = 0; i < n; ++i) total += x[i];
+            else
+              for (int64_t i = 0; i < n; ++i) exact += x[i];
           } else if (s.kind == PoolKind::lp) {
             for (int64_t i = 0; i < n; ++i) total += std::pow(std::fabs(static_cast<double>(x[i])), s.p);
           } else {
             for (int64_t i = 0; i < n; ++i) {
               if (best_at >= 0 && !(x[i] > best || (x[i] != x[i] && best == best))) continue;
               best = x[i];
-              best_at = index_of(plane, s.axes[0].first[d] + td * s.axes[0].step, s.axes[1].first[h] + th * s.axes[1].step,
-                                 axis.first[w] + (k + i) * axis.step);
+              best_at = index_of(plane, s.axes[0].first[d] + td * s.axes[0].step,
+                                 s.axes[1].first[h] + th * s.axes[1].step, axis.first[w] + (k + i) * axis.step);
             }
           }
         }
       }
     }
     const int64_t at =
-        ((plane * s.axes[0].out + static_cast<int64_t>(d)) * s.axes[1].out + static_cast<int64_t>(h)) * axis.out + static_cast<int64_t>(w);
+        ((plane * s.axes[0].out + static_cast<int64_t>(d)) * s.axes[1].out + static_cast<int64_t>(h)) * axis.out +
+        static_cast<int64_t>(w);
     if (s.kind == PoolKind::average) {
       const int64_t count = divisor(d, h, w);
-      if (std::is_floating_point_v<A>) best = count == 0 ? A{0} : static_cast<A>(total / static_cast<double>(count));
-      else best = divided(exact, count);
+      if (std::is_floating_point_v<A>)
+        best = count == 0 ? A{0} : static_cast<A>(total / static_cast<double>(count));
+      else
+        best = divided(exact, count);
     } else if (s.kind == PoolKind::lp) {
       best = static_cast<A>(std::pow(total, 1 / s.p));
     }

@@ -13,7 +13,7 @@ enum class PoolIndices : uint8_t { none, plane, whole, whole_column_major };  //
 struct PoolAxis {
   int64_t in = 1, out = 1, step = 1;  // step: the dilation
   std::vector<int64_t> first{0}, taps{1};
-  std::vector<int64_t> cover{1};      // taps with the padding that counts
+  std::vector<int64_t> cover{1};            // taps with the padding that counts
   int64_t kernel = 1, stride = 1, pad = 0;  // tap k of output o is o stride - pad + k step, when `regular`
   bool regular = false;
 };
@@ -25,7 +25,7 @@ struct PoolSpec {
   int64_t divisor = 0;  // 0: the window's own
   double p = 2;
   int64_t planes = 1;
-  PoolAxis axes[3];     // the last `spatial` ones are used
+  PoolAxis axes[3];  // the last `spatial` ones are used
   int spatial = 2;
   Shape out_shape;
 };

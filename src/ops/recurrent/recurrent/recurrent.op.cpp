@@ -72,8 +72,8 @@ RecurrentProblem problem(const Args& a) {
   size_t next_alpha = 0, next_beta = 0;
   for (int d = 0; d < p.directions; ++d)
     for (size_t i = 0; i < each; ++i)
-      p.activations[d][i] = parse_recurrent_activation(a.op(), names[static_cast<size_t>(d) * each + i], alphas, next_alpha,
-                                                       betas, next_beta);
+      p.activations[d][i] = parse_recurrent_activation(a.op(), names[static_cast<size_t>(d) * each + i], alphas,
+                                                       next_alpha, betas, next_beta);
   settle(a.op(), p);
   return p;
 }
@@ -135,30 +135,43 @@ Tensor small(const Shape& shape, uint64_t seed) { return rand_uniform(shape, -0.
 
 void lstm_samples(SampleSink& s) {
   s.add({randn({5, 3, 4}), small({1, 28, 4}, 1), small({1, 28, 7}, 2), small({1, 56}, 3)});
-  s.add({randn({6, 2, 4}), small({2, 20, 4}, 1), small({2, 20, 5}, 2), small({2, 40}, 3), none, randn({2, 2, 5}), randn({2, 2, 5}, 1), small({2, 15}, 4)},
+  s.add({randn({6, 2, 4}), small({2, 20, 4}, 1), small({2, 20, 5}, 2), small({2, 40}, 3), none, randn({2, 2, 5}),
+         randn({2, 2, 5}, 1), small({2, 15}, 4)},
         {{"direction", val("bidirectional")}});
-  s.add({randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2), none, Tensor::of<int32_t>({3}, {4, 0, 2})}, {{"direction", val("reverse")}});
-  s.add({randn({3, 4, 6}), small({1, 20, 6}, 1), small({1, 20, 5}, 2), none, none, randn({3, 1, 5}), randn({3, 1, 5}, 1)}, {{"layout", val(1)}});
-  s.add_as_is({randn({4, 1, 4}), small({1, 12, 4}, 1), small({1, 12, 3}, 2)},
-              {{"activations", val("HardSigmoid,Softsign,ScaledTanh")}, {"clip", val(0.3)}, {"input_forget", val(true)}});
-  s.add_as_is({randn({1, 1, 128}), small({1, 512, 128}, 1), small({1, 512, 128}, 2), small({1, 1024}, 3), none, randn({1, 1, 128}), randn({1, 1, 128}, 1)});
+  s.add({randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2), none, Tensor::of<int32_t>({3}, {4, 0, 2})},
+        {{"direction", val("reverse")}});
+  s.add(
+      {randn({3, 4, 6}), small({1, 20, 6}, 1), small({1, 20, 5}, 2), none, none, randn({3, 1, 5}), randn({3, 1, 5}, 1)},
+      {{"layout", val(1)}});
+  s.add_as_is(
+      {randn({4, 1, 4}), small({1, 12, 4}, 1), small({1, 12, 3}, 2)},
+      {{"activations", val("HardSigmoid,Softsign,ScaledTanh")}, {"clip", val(0.3)}, {"input_forget", val(true)}});
+  s.add_as_is({randn({1, 1, 128}), small({1, 512, 128}, 1), small({1, 512, 128}, 2), small({1, 1024}, 3), none,
+               randn({1, 1, 128}), randn({1, 1, 128}, 1)});
   s.add({randn({0, 2, 4}), small({1, 12, 4}, 1), small({1, 12, 3}, 2)});
   s.error(Code::shape, {"w", "[1, 20, 5]"}, {randn({4, 3, 4}), small({1, 20, 5}, 1), small({1, 20, 5}, 2)});
-  s.error(Code::value, {"sideways"}, {randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2)}, {{"direction", val("sideways")}});
-  s.error(Code::value, {"Cubic"}, {randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2)}, {{"activations", val("Sigmoid,Cubic,Tanh")}});
+  s.error(Code::value, {"sideways"}, {randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2)},
+          {{"direction", val("sideways")}});
+  s.error(Code::value, {"Cubic"}, {randn({4, 3, 4}), small({1, 20, 4}, 1), small({1, 20, 5}, 2)},
+          {{"activations", val("Sigmoid,Cubic,Tanh")}});
 }
 void gru_samples(SampleSink& s) {
   for (const bool linear : {false, true}) {
-    s.add({randn({5, 3, 4}), small({1, 18, 4}, 1), small({1, 18, 6}, 2), small({1, 36}, 3)}, {{"linear_before_reset", val(linear)}});
-    s.add({randn({5, 2, 4}), small({2, 15, 4}, 1), small({2, 15, 5}, 2), small({2, 30}, 3), Tensor::of<int32_t>({2}, {5, 3}), randn({2, 2, 5})},
+    s.add({randn({5, 3, 4}), small({1, 18, 4}, 1), small({1, 18, 6}, 2), small({1, 36}, 3)},
+          {{"linear_before_reset", val(linear)}});
+    s.add({randn({5, 2, 4}), small({2, 15, 4}, 1), small({2, 15, 5}, 2), small({2, 30}, 3),
+           Tensor::of<int32_t>({2}, {5, 3}), randn({2, 2, 5})},
           {{"direction", val("bidirectional")}, {"linear_before_reset", val(linear)}});
   }
-  s.add({randn({3, 4, 6}), small({1, 15, 6}, 1), small({1, 15, 5}, 2), none, none, randn({3, 1, 5})}, {{"layout", val(1)}});
-  s.error(Code::shape, {"initial_h"}, {randn({5, 3, 4}), small({1, 18, 4}, 1), small({1, 18, 6}, 2), none, none, randn({3, 6})});
+  s.add({randn({3, 4, 6}), small({1, 15, 6}, 1), small({1, 15, 5}, 2), none, none, randn({3, 1, 5})},
+        {{"layout", val(1)}});
+  s.error(Code::shape, {"initial_h"},
+          {randn({5, 3, 4}), small({1, 18, 4}, 1), small({1, 18, 6}, 2), none, none, randn({3, 6})});
 }
 void rnn_samples(SampleSink& s) {
   s.add({randn({5, 3, 4}), small({1, 6, 4}, 1), small({1, 6, 6}, 2), small({1, 12}, 3)});
-  s.add({randn({5, 2, 4}), small({2, 5, 4}, 1), small({2, 5, 5}, 2), none, Tensor::of<int32_t>({2}, {5, 3})}, {{"direction", val("bidirectional")}});
+  s.add({randn({5, 2, 4}), small({2, 5, 4}, 1), small({2, 5, 5}, 2), none, Tensor::of<int32_t>({2}, {5, 3})},
+        {{"direction", val("bidirectional")}});
   s.add_as_is({randn({4, 1, 4}), small({1, 3, 4}, 1), small({1, 3, 3}, 2)},
               {{"activations", val("LeakyRelu")}, {"activation_alpha", Value(Doubles{0.3})}});
   s.error(Code::shape, {"w", "[1, 6, 4]"}, {randn({5, 3, 4}), small({1, 6, 4}, 1), small({1, 6, 5}, 2)});
@@ -169,9 +182,12 @@ std::vector<std::pair<std::string, Value>> attributes(Importing& n) {
   std::string activations;
   if (n.has("activations"))
     for (const std::string& name : n.texts("activations")) activations += (activations.empty() ? "" : ",") + name;
-  return {{"direction", n.text("direction", "forward")}, {"activations", activations},
-          {"activation_alpha", n.numbers("activation_alpha", Doubles{})}, {"activation_beta", n.numbers("activation_beta", Doubles{})},
-          {"clip", n.number("clip", 0.0)}, {"layout", n.integer("layout", 0)}};
+  return {{"direction", n.text("direction", "forward")},
+          {"activations", activations},
+          {"activation_alpha", n.numbers("activation_alpha", Doubles{})},
+          {"activation_beta", n.numbers("activation_beta", Doubles{})},
+          {"clip", n.number("clip", 0.0)},
+          {"layout", n.integer("layout", 0)}};
 }
 std::vector<Value> operands(Importing& n, int count) {
   std::vector<Value> out;
@@ -200,21 +216,26 @@ Decls recurrent() {
   Decls d;
   d.push_back(declare<RecurrentKind::lstm>(
       "custom::lstm(Tensor x, Tensor w, Tensor r, Tensor? b=None, Tensor? sequence_lens=None, Tensor? initial_h=None, "
-      "Tensor? initial_c=None, Tensor? p=None, *, str direction='forward', str activations='', float[] activation_alpha=[], "
+      "Tensor? initial_c=None, Tensor? p=None, *, str direction='forward', str activations='', float[] "
+      "activation_alpha=[], "
       "float[] activation_beta=[], float clip=0.0, bool input_forget=False, int layout=0) -> (Tensor, Tensor, Tensor)",
       lstm_samples, "ONNX LSTM; Hochreiter & Schmidhuber 1997"));
   d.back().imports = {{"LSTM", import_lstm}};
-  d.push_back(declare<RecurrentKind::gru>(
-      "custom::gru(Tensor x, Tensor w, Tensor r, Tensor? b=None, Tensor? sequence_lens=None, Tensor? initial_h=None, *, "
-      "str direction='forward', str activations='', float[] activation_alpha=[], float[] activation_beta=[], float clip=0.0, "
-      "bool linear_before_reset=False, int layout=0) -> (Tensor, Tensor)",
-      gru_samples, "ONNX GRU; Cho et al. 2014"));
+  d.push_back(
+      declare<RecurrentKind::gru>("custom::gru(Tensor x, Tensor w, Tensor r, Tensor? b=None, Tensor? "
+                                  "sequence_lens=None, Tensor? initial_h=None, *, "
+                                  "str direction='forward', str activations='', float[] activation_alpha=[], float[] "
+                                  "activation_beta=[], float clip=0.0, "
+                                  "bool linear_before_reset=False, int layout=0) -> (Tensor, Tensor)",
+                                  gru_samples, "ONNX GRU; Cho et al. 2014"));
   d.back().imports = {{"GRU", import_gru}};
-  d.push_back(declare<RecurrentKind::rnn>(
-      "custom::rnn(Tensor x, Tensor w, Tensor r, Tensor? b=None, Tensor? sequence_lens=None, Tensor? initial_h=None, *, "
-      "str direction='forward', str activations='', float[] activation_alpha=[], float[] activation_beta=[], float clip=0.0, "
-      "int layout=0) -> (Tensor, Tensor)",
-      rnn_samples, "ONNX RNN"));
+  d.push_back(
+      declare<RecurrentKind::rnn>("custom::rnn(Tensor x, Tensor w, Tensor r, Tensor? b=None, Tensor? "
+                                  "sequence_lens=None, Tensor? initial_h=None, *, "
+                                  "str direction='forward', str activations='', float[] activation_alpha=[], float[] "
+                                  "activation_beta=[], float clip=0.0, "
+                                  "int layout=0) -> (Tensor, Tensor)",
+                                  rnn_samples, "ONNX RNN"));
   d.back().imports = {{"RNN", import_rnn}};
   return d;
 }

@@ -23,8 +23,8 @@ ExtremeSpec extreme_spec(const Args& a) {
     s.index_output = 1;
   }
   for (size_t d = 0; d < s.over.size(); ++d)
-    require(!s.over[d] || x.shape[d] != 0, Code::shape, "{}: dim {} of {} is empty and an empty set has no extreme; leave the dim out", op,
-            d, to_string(x));
+    require(!s.over[d] || x.shape[d] != 0, Code::shape,
+            "{}: dim {} of {} is empty and an empty set has no extreme; leave the dim out", op, d, to_string(x));
   return s;
 }
 
@@ -87,7 +87,8 @@ struct Job {
     }
   }
 
-  void columns(const void* x, int64_t first, int64_t last, int64_t begin, int64_t end, A* values, int64_t* indices) const {
+  void columns(const void* x, int64_t first, int64_t last, int64_t begin, int64_t end, A* values,
+               int64_t* indices) const {
     A scratch[kSide];
     const int64_t inner = loops.kept.inner();
     for (int64_t o = first; o < last;) {
@@ -107,9 +108,12 @@ struct Job {
     }
   }
 
-  void range(const void* x, int64_t first, int64_t last, int64_t begin, int64_t end, A* values, int64_t* indices) const {
-    if (loops.columns) columns(x, first, last, begin, end, values, indices);
-    else rows(x, first, last, begin, end, values, indices);
+  void range(const void* x, int64_t first, int64_t last, int64_t begin, int64_t end, A* values,
+             int64_t* indices) const {
+    if (loops.columns)
+      columns(x, first, last, begin, end, values, indices);
+    else
+      rows(x, first, last, begin, end, values, indices);
   }
 
   void write(const Run& run, int64_t first, int64_t n, const A* values, const int64_t* indices) const {
@@ -134,8 +138,8 @@ struct Job {
     A* values = reinterpret_cast<A*>(run.workspace);  // (pieces, outputs)
     int64_t* indices = reinterpret_cast<int64_t*>(run.workspace + loops.pieces * loops.outputs * 8);
     run.team.run(loops.pieces, [&](int64_t piece, int) {
-      range(x, 0, loops.outputs, piece * loops.piece, std::min((piece + 1) * loops.piece, loops.terms), values + piece * loops.outputs,
-            indices + piece * loops.outputs);
+      range(x, 0, loops.outputs, piece * loops.piece, std::min((piece + 1) * loops.piece, loops.terms),
+            values + piece * loops.outputs, indices + piece * loops.outputs);
     });
     for (int64_t piece = 1; piece < loops.pieces; ++piece) {
       for (int64_t o = 0; o < loops.outputs; ++o) {
@@ -182,7 +186,9 @@ Bound bind_both_extremes(const Args& a, const Metas&) {
         Passes passes;
         passes.first = i == 0 ? Fold::min : Fold::max;
         run_reduction<A>(loops, source, passes, run.inputs[operand], run.workspace, run.team,
-                         [&](int64_t first, int64_t n, Total<A>* totals, Total<A>*) { sink.write(totals, n, run.outputs[i], first); });
+                         [&](int64_t first, int64_t n, Total<A>* totals, Total<A>*) {
+                           sink.write(totals, n, run.outputs[i], first);
+                         });
       }
     };
   });

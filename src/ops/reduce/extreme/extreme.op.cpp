@@ -100,7 +100,8 @@ void both_samples(SampleSink& s) {
 
 void import_arg(Importing& in) {
   in.output(0, in.emit(in.op_type() == "ArgMax" ? "custom::argmax" : "custom::argmin",
-                       {in.input(0), in.integer("axis", 0), in.integer("keepdims", 1) != 0, in.integer("select_last_index", 0) != 0}));
+                       {in.input(0), in.integer("axis", 0), in.integer("keepdims", 1) != 0,
+                        in.integer("select_last_index", 0) != 0}));
 }
 
 OpDecl declared(const char* schema, SamplesFn samples, std::vector<OnnxImport> imports = {}) {
@@ -127,15 +128,18 @@ namespace decls {
 
 Decls extreme() {
   return {
-      declared("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", dim_samples),
-      declared("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", dim_samples),
+      declared("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+               dim_samples),
+      declared("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+               dim_samples),
       declared("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", flat_samples),
       declared("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", flat_samples),
-      declared("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", both_samples),
-      declared("custom::argmax(Tensor self, int dim, bool keepdim=True, bool select_last_index=False) -> Tensor", last_samples,
-               {{"ArgMax", import_arg}}),
-      declared("custom::argmin(Tensor self, int dim, bool keepdim=True, bool select_last_index=False) -> Tensor", last_samples,
-               {{"ArgMin", import_arg}}),
+      declared("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+               both_samples),
+      declared("custom::argmax(Tensor self, int dim, bool keepdim=True, bool select_last_index=False) -> Tensor",
+               last_samples, {{"ArgMax", import_arg}}),
+      declared("custom::argmin(Tensor self, int dim, bool keepdim=True, bool select_last_index=False) -> Tensor",
+               last_samples, {{"ArgMin", import_arg}}),
   };
 }
 

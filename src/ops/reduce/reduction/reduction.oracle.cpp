@@ -15,20 +15,48 @@ double total(Fold kind, const std::vector<double>& v, double shift, double q) {
   for (const double x : v) {
     nan = nan || std::isnan(x);
     switch (kind) {
-      case Fold::sum: t += x; break;
-      case Fold::nansum: t += std::isnan(x) ? 0 : x; break;
-      case Fold::abs: t += std::fabs(x); break;
-      case Fold::square: t += x * x; break;
-      case Fold::nonzero: t += x != 0; break;
-      case Fold::centred: t += x - shift; break;
-      case Fold::centred_square: t += (x - shift) * (x - shift); break;
-      case Fold::exp_shifted: t += std::exp(x - shift); break;
-      case Fold::prod: t *= x; break;
-      case Fold::power: t += std::pow(std::fabs(x), q); break;
-      case Fold::max: t = first ? x : std::max(t, x); break;
-      case Fold::min: t = first ? x : std::min(t, x); break;
-      case Fold::absmax: t = first ? std::fabs(x) : std::max(t, std::fabs(x)); break;
-      case Fold::absmin: t = first ? std::fabs(x) : std::min(t, std::fabs(x)); break;
+      case Fold::sum:
+        t += x;
+        break;
+      case Fold::nansum:
+        t += std::isnan(x) ? 0 : x;
+        break;
+      case Fold::abs:
+        t += std::fabs(x);
+        break;
+      case Fold::square:
+        t += x * x;
+        break;
+      case Fold::nonzero:
+        t += x != 0;
+        break;
+      case Fold::centred:
+        t += x - shift;
+        break;
+      case Fold::centred_square:
+        t += (x - shift) * (x - shift);
+        break;
+      case Fold::exp_shifted:
+        t += std::exp(x - shift);
+        break;
+      case Fold::prod:
+        t *= x;
+        break;
+      case Fold::power:
+        t += std::pow(std::fabs(x), q);
+        break;
+      case Fold::max:
+        t = first ? x : std::max(t, x);
+        break;
+      case Fold::min:
+        t = first ? x : std::min(t, x);
+        break;
+      case Fold::absmax:
+        t = first ? std::fabs(x) : std::max(t, std::fabs(x));
+        break;
+      case Fold::absmin:
+        t = first ? std::fabs(x) : std::min(t, std::fabs(x));
+        break;
     }
     first = false;
   }
@@ -45,13 +73,26 @@ int64_t whole_total(Fold kind, const std::vector<int64_t>& v) {
   for (const int64_t x : v) {
     const uint64_t u = static_cast<uint64_t>(x);
     switch (kind) {
-      case Fold::prod: t *= u; break;
-      case Fold::max: t = first ? u : static_cast<uint64_t>(std::max(static_cast<int64_t>(t), x)); break;
-      case Fold::min: t = first ? u : static_cast<uint64_t>(std::min(static_cast<int64_t>(t), x)); break;
-      case Fold::abs: t += x < 0 ? 0 - u : u; break;
-      case Fold::square: t += u * u; break;
-      case Fold::nonzero: t += x != 0; break;
-      default: t += u;
+      case Fold::prod:
+        t *= u;
+        break;
+      case Fold::max:
+        t = first ? u : static_cast<uint64_t>(std::max(static_cast<int64_t>(t), x));
+        break;
+      case Fold::min:
+        t = first ? u : static_cast<uint64_t>(std::min(static_cast<int64_t>(t), x));
+        break;
+      case Fold::abs:
+        t += x < 0 ? 0 - u : u;
+        break;
+      case Fold::square:
+        t += u * u;
+        break;
+      case Fold::nonzero:
+        t += x != 0;
+        break;
+      default:
+        t += u;
     }
     first = false;
   }
@@ -60,16 +101,26 @@ int64_t whole_total(Fold kind, const std::vector<int64_t>& v) {
 
 double finished(const ReductionSpec& s, double t, double shift, double n) {
   switch (s.finish) {
-    case Finish::total: return t;
-    case Finish::mean: return t / n;
-    case Finish::root: return std::sqrt(t);
-    case Finish::power_root: return std::pow(t, 1 / s.passes.q);
-    case Finish::log: return std::log(t);
-    case Finish::log_sum_exp: return std::log(t) + shift;
-    case Finish::variance: return t / std::max(0.0, n - s.correction);
-    case Finish::deviation: return std::sqrt(t / std::max(0.0, n - s.correction));
-    case Finish::all: return t == n;
-    case Finish::any: return t != 0;
+    case Finish::total:
+      return t;
+    case Finish::mean:
+      return t / n;
+    case Finish::root:
+      return std::sqrt(t);
+    case Finish::power_root:
+      return std::pow(t, 1 / s.passes.q);
+    case Finish::log:
+      return std::log(t);
+    case Finish::log_sum_exp:
+      return std::log(t) + shift;
+    case Finish::variance:
+      return t / std::max(0.0, n - s.correction);
+    case Finish::deviation:
+      return std::sqrt(t / std::max(0.0, n - s.correction));
+    case Finish::all:
+      return t == n;
+    case Finish::any:
+      return t != 0;
   }
   return t;
 }
@@ -88,10 +139,14 @@ std::vector<Tensor> reduction_oracle(const Args& a, const std::vector<Tensor>& o
       std::vector<int64_t> v;
       for (const int64_t p : places) v.push_back(values[static_cast<size_t>(p)]);
       const int64_t t = whole_total(s.passes.first, v), n = static_cast<int64_t>(v.size());
-      if (s.finish == Finish::mean) out.push_back(n == 0 ? 0 : t / n);
-      else if (s.finish == Finish::all) out.push_back(t == n);
-      else if (s.finish == Finish::any) out.push_back(t != 0);
-      else out.push_back(t);
+      if (s.finish == Finish::mean)
+        out.push_back(n == 0 ? 0 : t / n);
+      else if (s.finish == Finish::all)
+        out.push_back(t == n);
+      else if (s.finish == Finish::any)
+        out.push_back(t != 0);
+      else
+        out.push_back(t);
     }
     return {Tensor::of<int64_t>(shape, std::span<const int64_t>(out)).to(s.out)};
   }

@@ -54,7 +54,7 @@ void sum_samples(SampleSink& s) {
 
 void dims_samples(SampleSink& s) {
   for (const int64_t n : {1, 5, 64, 2051}) s.add({randn({3, n}), ints({1}), val(true)});
-  s.add({randn({130, 70}), ints({0})});                      // columns
+  s.add({randn({130, 70}), ints({0})});  // columns
   s.add({randn({4, 40, 37}), ints({1})});
   s.add({randn({4, 5, 6, 7}), ints({0, 2})});
   s.add({randn({4, 5, 6, 7}), ints({-1, 1}), val(true)});
@@ -120,7 +120,8 @@ void norm_samples(SampleSink& s) {
     s.add({randn({4, 37}), val(order), ints({1}), val(true)});
     s.add({randn({40, 37}), val(order), ints({0})});
   }
-  for (const double sign : {1.0, -1.0}) s.add({randn({40, 37}), val(sign * std::numeric_limits<double>::infinity()), ints({0})});
+  for (const double sign : {1.0, -1.0})
+    s.add({randn({40, 37}), val(sign * std::numeric_limits<double>::infinity()), ints({0})});
   s.add({strided(randn({4, 5}))});
   s.add({randn({0}), val(2.0)});
   s.error(Code::dtype, {"int64"}, {rand_ints({3}, 0, 5)});
@@ -140,7 +141,8 @@ void spread_dim_samples(SampleSink& s) {
   s.add({strided(randn({30, 41})), none});
 }
 void spread_correction_samples(SampleSink& s) {
-  s.add_as_is({Tensor::of<float>({2, 2}, {3e38f, -2e38f, 1e30f, 2e30f}), ints({1})}, {{"correction", val(0)}});  // squares leave float32
+  s.add_as_is({Tensor::of<float>({2, 2}, {3e38f, -2e38f, 1e30f, 2e30f}), ints({1})},
+              {{"correction", val(0)}});  // squares leave float32
   s.add({around(100), ints({1})}, {{"correction", val(0)}});
   s.add({around(0), ints({0})}, {{"correction", val(2.5)}, {"keepdim", val(true)}});
   s.add({randn({3, 1}), ints({1})}, {{"correction", val(1)}});

@@ -41,18 +41,30 @@ void set_onnx(ReductionSpec& s, const std::string& kind) {
   const auto is = [&](const char* k) { return kind == k; };
   // Logs and roots of integers are taken in float64 and truncated.
   if ((is("l2") || is("log_sum") || is("log_sum_exp")) && whole(s.read)) s.read = DType::float64;
-  if (is("sum")) s.passes.first = Fold::sum;
-  else if (is("mean")) s.finish = Finish::mean;
-  else if (is("max")) s.passes.first = Fold::max;
-  else if (is("min")) s.passes.first = Fold::min;
-  else if (is("prod")) s.passes.first = Fold::prod;
-  else if (is("l1")) s.passes.first = Fold::abs;
-  else if (is("l2")) set_norm(s, 2);
-  else if (is("sum_square")) s.passes.first = Fold::square;
-  else if (is("log_sum")) s.finish = Finish::log;
-  else if (is("log_sum_exp")) set_log_sum_exp(s);
+  if (is("sum"))
+    s.passes.first = Fold::sum;
+  else if (is("mean"))
+    s.finish = Finish::mean;
+  else if (is("max"))
+    s.passes.first = Fold::max;
+  else if (is("min"))
+    s.passes.first = Fold::min;
+  else if (is("prod"))
+    s.passes.first = Fold::prod;
+  else if (is("l1"))
+    s.passes.first = Fold::abs;
+  else if (is("l2"))
+    set_norm(s, 2);
+  else if (is("sum_square"))
+    s.passes.first = Fold::square;
+  else if (is("log_sum"))
+    s.finish = Finish::log;
+  else if (is("log_sum_exp"))
+    set_log_sum_exp(s);
   else
-    fail(Code::value, "reduce: kind '{}' is not known; use sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp", kind);
+    fail(Code::value,
+         "reduce: kind '{}' is not known; use sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp",
+         kind);
 }
 
 }  // namespace
@@ -99,7 +111,8 @@ ReductionSpec reduction_spec(const Args& a) {
     if (whole(x.dtype)) s.read = s.out = DType::float32;
     set_log_sum_exp(s);
   } else if (is("linalg_vector_norm")) {
-    require(is_floating(x.dtype), Code::dtype, "linalg_vector_norm: {} is not floating; convert it first", to_string(x));
+    require(is_floating(x.dtype), Code::dtype, "linalg_vector_norm: {} is not floating; convert it first",
+            to_string(x));
     set_norm(s, a.scalar("ord").as_double());
   } else if (is("var") || is("std") || is("var_mean") || is("std_mean")) {
     require(is_floating(x.dtype), Code::dtype, "{}: {} is not floating; convert it first", op, to_string(x));
@@ -111,17 +124,22 @@ ReductionSpec reduction_spec(const Args& a) {
     if (has("correction") && a.has("correction")) s.correction = a.scalar("correction").as_double();
   } else if (is("reduce")) {
     const Ints axes = a.ints("axes");
-    if (!axes.empty()) s.over = dim_mask(axes, x.rank(), op);
-    else if (a.flag("noop_with_empty_axes")) s.over.assign(s.over.size(), false);
+    if (!axes.empty())
+      s.over = dim_mask(axes, x.rank(), op);
+    else if (a.flag("noop_with_empty_axes"))
+      s.over.assign(s.over.size(), false);
     s.keepdim = a.flag("keepdims");
     set_onnx(s, a.text("kind"));
   } else if (is("global_pool")) {
-    require(x.rank() >= 2 && is_floating(x.dtype), Code::shape, "global_pool: {} needs a batch and a channel dim and a floating dtype", to_string(x));
+    require(x.rank() >= 2 && is_floating(x.dtype), Code::shape,
+            "global_pool: {} needs a batch and a channel dim and a floating dtype", to_string(x));
     s.over[0] = s.over[1] = false;
     s.keepdim = true;
     const std::string kind = a.text("kind");
-    if (kind == "lp") set_norm(s, a.number("p"));
-    else set_onnx(s, kind);
+    if (kind == "lp")
+      set_norm(s, a.number("p"));
+    else
+      set_onnx(s, kind);
     s.empty_is_error = s.empty_is_error || kind == "max";
   } else {
     fail(Code::internal, "nbx defect: {} is no reduction", op);
@@ -129,8 +147,8 @@ ReductionSpec reduction_spec(const Args& a) {
 
   if (s.empty_is_error) {
     for (size_t d = 0; d < s.over.size(); ++d)
-      require(!s.over[d] || x.shape[d] != 0, Code::shape, "{}: dim {} of {} is empty and an empty set has no {}; leave the dim out", op,
-              d, to_string(x), op);
+      require(!s.over[d] || x.shape[d] != 0, Code::shape,
+              "{}: dim {} of {} is empty and an empty set has no {}; leave the dim out", op, d, to_string(x), op);
   }
   return s;
 }
@@ -146,13 +164,15 @@ struct Job {
   DType out;
   int operand;
 
-  // max and min of nothing (ONNX allows it): the lowest or highest value of the dtype, which is narrower than the total.
+  // max and min of nothing (ONNX allows it): the lowest or highest value of the dtype, which is narrower than the
+  // total.
   Total<A> nothing() const {
     const bool high = spec.passes.first == Fold::min;
     if constexpr (std::is_floating_point_v<A>) return identity<A>(spec.passes.first);
     if (out == DType::bool_) return high;
     const int bits = itemsize(out) * 8;
-    if (!info(out).is_signed) return static_cast<Total<A>>(high ? (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) : 0);
+    if (!info(out).is_signed)
+      return static_cast<Total<A>>(high ? (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1) : 0);
     const int64_t top = static_cast<int64_t>((~uint64_t{0}) >> (65 - bits));
     return static_cast<Total<A>>(high ? top : -top - 1);
   }
@@ -167,21 +187,29 @@ struct Job {
       for (int64_t i = 0; i < n; ++i) t[i] = static_cast<T>(f(t[i], shift ? shift[i] : T{0}));
     };
     switch (spec.finish) {
-      case Finish::total: return;
-      case Finish::all: return each([&](T v, T) { return v == static_cast<T>(loops.terms); });
-      case Finish::any: return each([](T v, T) { return v != T{0}; });
+      case Finish::total:
+        return;
+      case Finish::all:
+        return each([&](T v, T) { return v == static_cast<T>(loops.terms); });
+      case Finish::any:
+        return each([](T v, T) { return v != T{0}; });
       case Finish::mean:
         if constexpr (!std::is_floating_point_v<A>)
           return each([&](T v, T) { return loops.terms == 0 ? T{0} : v / static_cast<T>(loops.terms); });
         return each([&](T v, T) { return v / static_cast<T>(terms); });
-      default: break;
+      default:
+        break;
     }
     if constexpr (std::is_floating_point_v<A>) {
       switch (spec.finish) {
-        case Finish::root: return each([](T v, T) { return std::sqrt(v); });
-        case Finish::power_root: return each([&](T v, T) { return std::pow(v, 1 / spec.passes.q); });
-        case Finish::log: return each([](T v, T) { return std::log(v); });
-        case Finish::log_sum_exp: return each([](T v, T m) { return std::log(v) + m; });
+        case Finish::root:
+          return each([](T v, T) { return std::sqrt(v); });
+        case Finish::power_root:
+          return each([&](T v, T) { return std::pow(v, 1 / spec.passes.q); });
+        case Finish::log:
+          return each([](T v, T) { return std::log(v); });
+        case Finish::log_sum_exp:
+          return each([](T v, T m) { return std::log(v) + m; });
         case Finish::variance:
         case Finish::deviation: {
           const double divisor = std::max(0.0, terms - spec.correction);
@@ -194,7 +222,8 @@ struct Job {
           });
           return;
         }
-        default: return;
+        default:
+          return;
       }
     }
   }
@@ -208,7 +237,8 @@ struct Job {
                        // ATen's running mean meets inf - inf.
                        if (loops.terms > 1)
                          for (int64_t i = 0; i < n; ++i)
-                           if (std::isinf(static_cast<double>(shifts[i]))) shifts[i] = std::numeric_limits<Total<A>>::quiet_NaN();
+                           if (std::isinf(static_cast<double>(shifts[i])))
+                             shifts[i] = std::numeric_limits<Total<A>>::quiet_NaN();
                        mean_sink.write(shifts, n, run.outputs[1], first);
                      });
   }
@@ -231,7 +261,7 @@ Bound bind_reduction(const Args& a, const Metas& outputs) {
   return in_arithmetic(kind, [&](auto zero) -> Bound {
     using A = decltype(zero);
     const DType second = outputs.size() > 1 ? outputs[1].dtype : outputs[0].dtype;
-    return Job<A>{s,        loops_of(a, s),    Source<A>(x.dtype), Sink<Total<A>>(outputs[0].dtype), Sink<Total<A>>(second),
+    return Job<A>{s,     loops_of(a, s),   Source<A>(x.dtype), Sink<Total<A>>(outputs[0].dtype), Sink<Total<A>>(second),
                   s.out, a.operand("self")};
   });
 }

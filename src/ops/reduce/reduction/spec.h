@@ -16,8 +16,8 @@ struct ReductionSpec {
   bool keepdim = false;
   Passes passes;
   Finish finish = Finish::total;
-  double correction = 0;     // variance, deviation
-  bool wants_mean = false;   // second output: the mean
+  double correction = 0;    // variance, deviation
+  bool wants_mean = false;  // second output: the mean
   bool empty_is_error = false;
   DType read = DType::float32;  // operands are taken as this dtype first (`dtype=`); only its arithmetic matters
   DType out = DType::float32;

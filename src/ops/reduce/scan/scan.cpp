@@ -12,24 +12,32 @@ ScanSpec scan_spec(const Args& a) {
   const std::string op = a.op();
   ScanSpec s;
   s.read = s.out = x.dtype;
-  if (op == "cumsum") s.kind = Scan::sum;
-  else if (op == "cumprod") s.kind = Scan::prod;
-  else if (op == "cummax") s.kind = Scan::max;
-  else if (op == "cummin") s.kind = Scan::min;
-  else s.kind = Scan::log_sum_exp;
+  if (op == "cumsum")
+    s.kind = Scan::sum;
+  else if (op == "cumprod")
+    s.kind = Scan::prod;
+  else if (op == "cummax")
+    s.kind = Scan::max;
+  else if (op == "cummin")
+    s.kind = Scan::min;
+  else
+    s.kind = Scan::log_sum_exp;
   s.indices = s.kind == Scan::max || s.kind == Scan::min;
   if (s.kind == Scan::log_sum_exp)
     require(is_floating(x.dtype), Code::dtype, "logcumsumexp: {} is not floating; convert it first", to_string(x));
   if (a.schema().find("dtype") >= 0) {
-    if (const auto wanted = a.optional_dtype("dtype")) s.read = s.out = *wanted;
-    else if (is_integral(x.dtype, true)) s.out = DType::int64;
+    if (const auto wanted = a.optional_dtype("dtype"))
+      s.read = s.out = *wanted;
+    else if (is_integral(x.dtype, true))
+      s.out = DType::int64;
   }
   if (a.schema().find("exclusive") >= 0) {
     s.exclusive = a.flag("exclusive");
     s.reverse = a.flag("reverse");
   }
   const int64_t dim = wrap_dim(a.integer("dim"), x.rank(), op);
-  for (int64_t d = 0; d < x.rank(); ++d) (d < dim ? s.outer : d == dim ? s.n : s.inner) *= x.shape[static_cast<size_t>(d)];
+  for (int64_t d = 0; d < x.rank(); ++d)
+    (d < dim ? s.outer : d == dim ? s.n : s.inner) *= x.shape[static_cast<size_t>(d)];
   return s;
 }
 

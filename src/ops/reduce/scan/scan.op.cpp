@@ -38,18 +38,28 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
         const double v = values[place];
         const uint64_t w = whole ? static_cast<uint64_t>(wholes[place]) : 0;
         switch (s.kind) {
-          case Scan::sum: total += v; exact_total += w; break;
-          case Scan::prod: total *= v; exact_total *= w; break;
+          case Scan::sum:
+            total += v;
+            exact_total += w;
+            break;
+          case Scan::prod:
+            total *= v;
+            exact_total *= w;
+            break;
           case Scan::log_sum_exp: {
             const double top = std::max(total, v);
-            if (std::isnan(v) || std::isnan(total)) total = NAN;
-            else if (!std::isinf(top)) total = top + std::log(std::exp(total - top) + std::exp(v - top));
-            else total = top;
+            if (std::isnan(v) || std::isnan(total))
+              total = NAN;
+            else if (!std::isinf(top))
+              total = top + std::log(std::exp(total - top) + std::exp(v - top));
+            else
+              total = top;
             break;
           }
           case Scan::max:
           case Scan::min: {
-            const bool better = std::isnan(v) || (!std::isnan(total) && (s.kind == Scan::max ? v >= total : v <= total));
+            const bool better =
+                std::isnan(v) || (!std::isnan(total) && (s.kind == Scan::max ? v >= total : v <= total));
             if (step == 0 || better) {
               total = v;
               exact_total = w;
@@ -101,7 +111,8 @@ void onnx_samples(SampleSink& s) {
 
 void import_scan(Importing& in) {
   in.output(0, in.emit(in.op_type() == "CumSum" ? "custom::cumsum" : "custom::cumprod",
-                       {in.input(0), FromTensor{in.input(1)}, in.integer("exclusive", 0) != 0, in.integer("reverse", 0) != 0}));
+                       {in.input(0), FromTensor{in.input(1)}, in.integer("exclusive", 0) != 0,
+                        in.integer("reverse", 0) != 0}));
 }
 
 OpDecl declared(const char* schema, SamplesFn make_samples, std::vector<OnnxImport> imports = {}) {
@@ -133,8 +144,8 @@ Decls scan() {
       declared("aten::logcumsumexp(Tensor self, int dim) -> Tensor", float_samples),
       declared("custom::cumsum(Tensor self, int dim, bool exclusive=False, bool reverse=False) -> Tensor", onnx_samples,
                {{"CumSum", import_scan}}),
-      declared("custom::cumprod(Tensor self, int dim, bool exclusive=False, bool reverse=False) -> Tensor", onnx_samples,
-               {{"CumProd", import_scan}}),
+      declared("custom::cumprod(Tensor self, int dim, bool exclusive=False, bool reverse=False) -> Tensor",
+               onnx_samples, {{"CumProd", import_scan}}),
   };
 }
 

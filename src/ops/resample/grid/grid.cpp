@@ -14,17 +14,22 @@ using Padding = GridSpec::Padding;
 GridSpec grid_spec(const Args& a) {
   const Meta &x = a.tensor("input"), &grid = a.tensor("grid");
   const std::string op = a.op();
-  require(is_floating(x.dtype) && is_floating(grid.dtype), Code::dtype, "{}: input {} and grid {} must be floating", op, to_string(x), to_string(grid));
+  require(is_floating(x.dtype) && is_floating(grid.dtype), Code::dtype, "{}: input {} and grid {} must be floating", op,
+          to_string(x), to_string(grid));
   GridSpec s;
   s.volume = x.rank() == 5 && op != "grid_sampler_2d";
   const int64_t spatial = s.volume ? 3 : 2;
-  require(x.rank() == spatial + 2 && op != (s.volume ? "grid_sampler_2d" : "grid_sampler_3d") && grid.rank() == x.rank() &&
-              grid.shape.back() == spatial && grid.shape[0] == x.shape[0],
-          Code::shape, "{}: input is {}, grid is {}; they must be [N, C, H, W] and [N, H', W', 2], or with a depth [N, C, D, H, W] and [N, D', H', W', 3]",
+  require(x.rank() == spatial + 2 && op != (s.volume ? "grid_sampler_2d" : "grid_sampler_3d") &&
+              grid.rank() == x.rank() && grid.shape.back() == spatial && grid.shape[0] == x.shape[0],
+          Code::shape,
+          "{}: input is {}, grid is {}; they must be [N, C, H, W] and [N, H', W', 2], or with a depth [N, C, D, H, W] "
+          "and [N, D', H', W', 3]",
           op, to_string(x), to_string(grid));
   const int64_t mode = a.integer("interpolation_mode"), padding = a.integer("padding_mode");
-  require(mode >= 0 && mode <= 2, Code::value, "{}: interpolation_mode is {}; use 0 (bilinear), 1 (nearest) or 2 (bicubic)", op, mode);
-  require(padding >= 0 && padding <= 2, Code::value, "{}: padding_mode is {}; use 0 (zeros), 1 (border) or 2 (reflection)", op, padding);
+  require(mode >= 0 && mode <= 2, Code::value,
+          "{}: interpolation_mode is {}; use 0 (bilinear), 1 (nearest) or 2 (bicubic)", op, mode);
+  require(padding >= 0 && padding <= 2, Code::value,
+          "{}: padding_mode is {}; use 0 (zeros), 1 (border) or 2 (reflection)", op, padding);
   require(!s.volume || mode != 2, Code::unsupported, "{}: bicubic works on pictures, not on volumes; use 0 or 1", op);
   s.mode = static_cast<Mode>(mode);
   s.padding = static_cast<Padding>(padding);
@@ -40,7 +45,8 @@ GridSpec grid_spec(const Args& a) {
     s.in_d = x.shape[2];
     s.out_d = grid.shape[1];
   }
-  require(s.in_d > 0 && s.in_h > 0 && s.in_w > 0, Code::shape, "{}: input {} has an empty spatial dim", op, to_string(x));
+  require(s.in_d > 0 && s.in_h > 0 && s.in_w > 0, Code::shape, "{}: input {} has an empty spatial dim", op,
+          to_string(x));
   return s;
 }
 
@@ -106,7 +112,8 @@ GridTaps grid_taps(const GridSpec& s, double gx, double gy, double gz) {
         add(padded(std::floor(x) - 1 + i, s.in_w, s), padded(std::floor(y) - 1 + j, s.in_h, s), 0, wx[i] * wy[j]);
     return t;
   }
-  if (s.mode == Mode::bilinear && s.padding == Padding::zeros && !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z))) {
+  if (s.mode == Mode::bilinear && s.padding == Padding::zeros &&
+      !(std::isfinite(x) && std::isfinite(y) && std::isfinite(z))) {
     t.at[0] = 0;  // as ATen: the weights are inf - inf
     t.weight[0] = NAN;
     t.count = 1;
@@ -174,7 +181,12 @@ Bound bind_grid(const Args& a, const Metas& outputs) {
   const Meta &x = a.tensor("input"), &grid = a.tensor("grid");
   return in_float_arithmetic(arithmetic_of(x.dtype, "grid_sampler_2d"), [&](auto zero) -> Bound {
     using A = decltype(zero);
-    return Job<A>{s, Source<A>(x.dtype), Source<double>(grid.dtype), Sink<A>(outputs[0].dtype), a.operand("input"), a.operand("grid")};
+    return Job<A>{s,
+                  Source<A>(x.dtype),
+                  Source<double>(grid.dtype),
+                  Sink<A>(outputs[0].dtype),
+                  a.operand("input"),
+                  a.operand("grid")};
   });
 }
 

@@ -52,8 +52,10 @@ void picture_samples(SampleSink& s) {
       for (const bool align : {false, true})
         s.add({randn({2, 3, 5, 4}), rand_uniform({2, 3, 6, 2}, -1.4, 1.4), val(mode), val(padding), val(align)});
   s.add({randn({1, 1, 1, 1}), rand_uniform({1, 2, 2, 2}, -3, 3), val(0), val(2), val(true)});
-  s.error(Code::shape, {"[2, 3, 5, 4]", "[1, 3, 6, 2]"}, {randn({2, 3, 5, 4}), randn({1, 3, 6, 2}), val(0), val(0), val(false)});
-  s.error(Code::value, {"interpolation_mode is 3"}, {randn({2, 3, 5, 4}), randn({2, 3, 6, 2}), val(3), val(0), val(false)});
+  s.error(Code::shape, {"[2, 3, 5, 4]", "[1, 3, 6, 2]"},
+          {randn({2, 3, 5, 4}), randn({1, 3, 6, 2}), val(0), val(0), val(false)});
+  s.error(Code::value, {"interpolation_mode is 3"},
+          {randn({2, 3, 5, 4}), randn({2, 3, 6, 2}), val(3), val(0), val(false)});
 }
 
 void any_samples(SampleSink& s) {
@@ -62,7 +64,8 @@ void any_samples(SampleSink& s) {
 }
 
 void import_grid(Importing& in) {
-  const std::string mode = in.text("mode", in.opset() < 20 ? "bilinear" : "linear"), padding = in.text("padding_mode", "zeros");
+  const std::string mode = in.text("mode", in.opset() < 20 ? "bilinear" : "linear"),
+                    padding = in.text("padding_mode", "zeros");
   int64_t m = -1, p = -1;
   if (mode == "bilinear" || mode == "linear") m = 0;
   if (mode == "nearest") m = 1;
@@ -77,7 +80,8 @@ void import_grid(Importing& in) {
 
 OpDecl declared(const std::string& name, SamplesFn samples) {
   OpDecl d;
-  d.schema = "aten::" + name + "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor";
+  d.schema = "aten::" + name +
+             "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor";
   d.infer = infer;
   d.cost = cost;
   d.keys = shape_keys;
@@ -95,7 +99,8 @@ OpDecl declared(const std::string& name, SamplesFn samples) {
 namespace decls {
 
 Decls grid() {
-  Decls d = {declared("grid_sampler_2d", picture_samples), declared("grid_sampler_3d", volume_samples), declared("grid_sampler", any_samples)};
+  Decls d = {declared("grid_sampler_2d", picture_samples), declared("grid_sampler_3d", volume_samples),
+             declared("grid_sampler", any_samples)};
   d.back().imports = {{"GridSample", import_grid, 16}};
   return d;
 }

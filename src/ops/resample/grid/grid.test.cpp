@@ -47,7 +47,8 @@ TEST(GridTaps, BicubicReproducesAPlaneInside) {
   EXPECT_NEAR(value(spec(Mode::bicubic, Padding::border, true), 0, 0), 11.5, 1e-12);
 }
 TEST(GridTaps, FarPointsReadNothingOutside) {
-  for (const auto mode : {Mode::bilinear, Mode::nearest, Mode::bicubic}) EXPECT_EQ(value(spec(mode, Padding::zeros, false), 1e30, -1e30), 0);
+  for (const auto mode : {Mode::bilinear, Mode::nearest, Mode::bicubic})
+    EXPECT_EQ(value(spec(mode, Padding::zeros, false), 1e30, -1e30), 0);
 }
 TEST(GridTaps, NotANumberGivesNotANumberWhereWeightsMixElements) {
   EXPECT_TRUE(std::isnan(value(spec(Mode::bilinear, Padding::zeros, false), NAN, 0)));

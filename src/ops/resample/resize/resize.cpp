@@ -49,10 +49,14 @@ struct Moves {
         const int64_t from = source_row(r, outside);
         U* to = y + r * last.out;
         const U* row = x + from * last.in;
-        if (outside) std::fill_n(to, last.out, extrapolation);
-        else if (from == before) std::memcpy(to, to - last.out, static_cast<size_t>(last.out) * sizeof(U));
-        else if (last.same) std::memcpy(to, row, static_cast<size_t>(last.out) * sizeof(U));
-        else for (int64_t i = 0; i < last.out; ++i) to[i] = row[last.index[static_cast<size_t>(i)]];
+        if (outside)
+          std::fill_n(to, last.out, extrapolation);
+        else if (from == before)
+          std::memcpy(to, to - last.out, static_cast<size_t>(last.out) * sizeof(U));
+        else if (last.same)
+          std::memcpy(to, row, static_cast<size_t>(last.out) * sizeof(U));
+        else
+          for (int64_t i = 0; i < last.out; ++i) to[i] = row[last.index[static_cast<size_t>(i)]];
         if (!outside && from != before && !last.outside.empty())
           for (int64_t i = 0; i < last.out; ++i)
             if (last.outside[static_cast<size_t>(i)]) to[i] = extrapolation;
@@ -115,8 +119,10 @@ struct Weighted {
         if (!a.outside.empty())
           for (int64_t i = 0; i < n; ++i)
             if (a.outside[static_cast<size_t>(first + i)]) to[i] = extrapolation;
-        if (!y) store(to, n, result, at);
-        else if (rounds_each) round(to, n);
+        if (!y)
+          store(to, n, result, at);
+        else if (rounds_each)
+          round(to, n);
       }
     }
   }
@@ -144,8 +150,10 @@ struct Weighted {
           for (int64_t k = 0; k < a.taps; ++k)
             for (int64_t j = 0; j < n; ++j) to[j] += place(k)[j] * w[k];
         }
-        if (!y) store(to, n, result, at);
-        else if (rounds_each) round(to, n);
+        if (!y)
+          store(to, n, result, at);
+        else if (rounds_each)
+          round(to, n);
       }
     }
   }
@@ -157,7 +165,8 @@ struct Weighted {
     if (!source.direct()) {
       parallel_rows(run.team, ceil_div(input_elements, kBlock), 8, [&](int64_t begin, int64_t end) {
         for (int64_t b = begin; b < end; ++b)
-          source.copy(run.inputs[0], b * kBlock, 1, std::min(kBlock, input_elements - b * kBlock), room[0] + b * kBlock);
+          source.copy(run.inputs[0], b * kBlock, 1, std::min(kBlock, input_elements - b * kBlock),
+                      room[0] + b * kBlock);
       });
       x = room[0];
       next = 1;
@@ -172,10 +181,13 @@ struct Weighted {
       const bool by_row = p.inner == 1;
       const int64_t count = by_row ? p.outer : p.outer * p.axis.out;
       const int64_t work = p.axis.taps * (by_row ? p.axis.out : p.inner);
-      parallel_rows(run.team, count, std::max<int64_t>(1, 32768 / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-        if (by_row) rows(p, x, y, run.outputs[0], begin, end);
-        else planes(p, x, y, run.outputs[0], begin, end);
-      });
+      parallel_rows(run.team, count, std::max<int64_t>(1, 32768 / std::max<int64_t>(work, 1)),
+                    [&](int64_t begin, int64_t end) {
+                      if (by_row)
+                        rows(p, x, y, run.outputs[0], begin, end);
+                      else
+                        planes(p, x, y, run.outputs[0], begin, end);
+                    });
       x = y;
       next = 1 - next;
     }
@@ -191,7 +203,8 @@ std::vector<Pass<A>> passes_of(const ResizeSpec& s, const Shape& in, int64_t* la
     if (!s.axes[d].index.empty()) order.push_back(d);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     if (s.rounds_each) return a > b;
-    return s.axes[a].out * s.axes[b].in < s.axes[b].out * s.axes[a].in || (s.axes[a].out * s.axes[b].in == s.axes[b].out * s.axes[a].in && a > b);
+    return s.axes[a].out * s.axes[b].in < s.axes[b].out * s.axes[a].in ||
+           (s.axes[a].out * s.axes[b].in == s.axes[b].out * s.axes[a].in && a > b);
   });
   std::vector<Pass<A>> passes;
   Shape now = in;
@@ -233,10 +246,14 @@ Bound bind_resize(const Args& a, const Metas& outputs) {
       return Moves<decltype(u)>{s, u};
     };
     switch (itemsize(x.dtype)) {
-      case 1: return moves(uint8_t{});
-      case 2: return moves(uint16_t{});
-      case 4: return moves(uint32_t{});
-      default: return moves(uint64_t{});
+      case 1:
+        return moves(uint8_t{});
+      case 2:
+        return moves(uint16_t{});
+      case 4:
+        return moves(uint32_t{});
+      default:
+        return moves(uint64_t{});
     }
   }
   return in_float_arithmetic(in_double(x.dtype) ? Arithmetic::f64 : Arithmetic::f32, [&](auto zero) -> Bound {
@@ -247,8 +264,17 @@ Bound bind_resize(const Args& a, const Metas& outputs) {
     const double high = x.dtype == DType::bool_ ? 1 : std::ldexp(1.0, sign ? bits - 1 : bits) - 1;
     int64_t largest = 0;
     auto passes = passes_of<A>(s, x.shape, &largest);
-    return Weighted<A>{std::move(passes), Source<A>(x.dtype), Sink<A>(outputs[0].dtype), whole, s.rounds_each, sign ? -high - 1 : 0, high,
-                       static_cast<A>(s.extrapolation), x.numel(), align_up(largest, 16), itemsize(x.dtype)};
+    return Weighted<A>{std::move(passes),
+                       Source<A>(x.dtype),
+                       Sink<A>(outputs[0].dtype),
+                       whole,
+                       s.rounds_each,
+                       sign ? -high - 1 : 0,
+                       high,
+                       static_cast<A>(s.extrapolation),
+                       x.numel(),
+                       align_up(largest, 16),
+                       itemsize(x.dtype)};
   });
 }
 

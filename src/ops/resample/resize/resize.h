@@ -8,9 +8,9 @@ namespace nbx {
 struct ResizeSpec {
   std::vector<ResizeAxis> axes;  // one a dim of the input
   Shape out;
-  bool moves = true;             // no weights: elements only move
+  bool moves = true;  // no weights: elements only move
   double extrapolation = 0;
-  bool rounds_each = false;      // ATen's bytes: every pass rounds half up, the last dim goes first
+  bool rounds_each = false;  // ATen's bytes: every pass rounds half up, the last dim goes first
 };
 ResizeSpec resize_spec(const Args& args, bool with_tables = true);  // without: only `out`
 Bound bind_resize(const Args& args, const Metas& outputs);

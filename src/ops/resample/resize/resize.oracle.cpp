@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle walks output elements and sums over all taps of all dims; the tables it reads are proven by resize.test.cpp.
+// The oracle walks output elements and sums over all taps of all dims; the tables it reads are proven by
+// resize.test.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +26,8 @@ std::vector<Tensor> resize_oracle(const Args& a, const std::vector<Tensor>& oper
           double sum = 0;
           for (int64_t k = 0; k < axis.taps; ++k) {
             const auto tap = static_cast<size_t>(i * axis.taps + k);
-            sum += (axis.weight.empty() ? 1 : axis.weight[tap]) * x[static_cast<size_t>((o * axis.in + axis.index[tap]) * inner + j)];
+            sum += (axis.weight.empty() ? 1 : axis.weight[tap]) *
+                   x[static_cast<size_t>((o * axis.in + axis.index[tap]) * inner + j)];
           }
           if (s.rounds_each) sum = std::clamp(std::floor(sum + 0.5), 0.0, 255.0);
           if (!axis.outside.empty() && axis.outside[static_cast<size_t>(i)]) sum = s.extrapolation;
@@ -41,7 +43,9 @@ std::vector<Tensor> resize_oracle(const Args& a, const std::vector<Tensor>& oper
 }
 
 namespace {
-Shape picture(int spatial) { return spatial == 1 ? Shape{2, 3, 7} : spatial == 2 ? Shape{2, 3, 5, 7} : Shape{1, 2, 3, 4, 5}; }
+Shape picture(int spatial) {
+  return spatial == 1 ? Shape{2, 3, 7} : spatial == 2 ? Shape{2, 3, 5, 7} : Shape{1, 2, 3, 4, 5};
+}
 Ints sizes_of(int spatial, int64_t size) {
   Ints sizes;
   for (int i = 0; i < spatial; ++i) sizes.push_back(size + i);
@@ -51,7 +55,8 @@ SampleArg factors(int spatial, double f) { return Value(Doubles(static_cast<size
 }  // namespace
 
 void nearest_samples(int spatial, bool vec, SampleSink& s) {
-  for (const int64_t size : {1, 4, 6, 13}) s.add({randn(picture(spatial)), ints(sizes_of(spatial, size)), vec ? none : none});
+  for (const int64_t size : {1, 4, 6, 13})
+    s.add({randn(picture(spatial)), ints(sizes_of(spatial, size)), vec ? none : none});
   if (vec)
     for (const double f : {2.0, 3.0, 1.5, 0.5}) s.add({randn(picture(spatial)), none, factors(spatial, f)});
   s.add({strided(randn(picture(spatial))), ints(sizes_of(spatial, 8)), none});
@@ -61,7 +66,8 @@ void nearest_samples(int spatial, bool vec, SampleSink& s) {
 }
 void linear_samples(int spatial, bool vec, SampleSink& s) {
   for (const bool align : {false, true}) {
-    for (const int64_t size : {1, 4, 7, 13}) s.add({randn(picture(spatial)), ints(sizes_of(spatial, size)), val(align), none});
+    for (const int64_t size : {1, 4, 7, 13})
+      s.add({randn(picture(spatial)), ints(sizes_of(spatial, size)), val(align), none});
     if (vec)
       for (const double f : {2.0, 1.3, 0.6}) s.add({randn(picture(spatial)), none, val(align), factors(spatial, f)});
   }
@@ -71,14 +77,16 @@ void linear_samples(int spatial, bool vec, SampleSink& s) {
 void onnx_resize_samples(SampleSink& s) {
   const auto scales = [](double h, double w) { return SampleArg(Value(Doubles{1, 1, h, w})); };
   for (const char* mode : {"nearest", "linear", "cubic"}) {
-    for (const char* where : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
+    for (const char* where :
+         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
       s.add({randn({1, 2, 5, 6}), none, scales(2.0, 1.7), none, val(mode), val(where)});
       s.add({randn({1, 2, 5, 6}), none, none, ints({1, 2, 3, 4}), val(mode), val(where)});
     }
-    s.add({randn({1, 2, 5, 6}), Value(Doubles{0.2, -0.1, 0.9, 1.2}), none, ints({4, 9}), val(mode), val("tf_crop_and_resize"), val("ceil"), val(-0.5),
-           val(false), val(7.0), val("stretch"), val(false), ints({2, 3})});
-    s.add({randn({2, 3, 8, 9}), none, none, ints({5, 4}), val(mode), val("half_pixel"), val("round_prefer_ceil"), val(-0.75), val(true), val(0.0),
-           val("not_larger"), val(true), ints({-1, 0})});
+    s.add({randn({1, 2, 5, 6}), Value(Doubles{0.2, -0.1, 0.9, 1.2}), none, ints({4, 9}), val(mode),
+           val("tf_crop_and_resize"), val("ceil"), val(-0.5), val(false), val(7.0), val("stretch"), val(false),
+           ints({2, 3})});
+    s.add({randn({2, 3, 8, 9}), none, none, ints({5, 4}), val(mode), val("half_pixel"), val("round_prefer_ceil"),
+           val(-0.75), val(true), val(0.0), val("not_larger"), val(true), ints({-1, 0})});
   }
   s.add({randn({1, 1, 3, 3000}), none, scales(1.0, 1.5), none, val("linear")});
   s.add_as_is({rand_ints({1, 1, 4, 4}, 0, 255, DType::uint8), none, scales(1.6, 2.0), none, val("cubic")});

@@ -34,7 +34,8 @@ TEST(ResizeAxis, LinearHalfPixelRepeatsTheEdgesAndMixesQuarters) {
   expect_near(line(resize_axis(2, 4, 2, rule(ResizeMode::linear, Corners::half_pixel)), {1, 2}), {1, 1.25, 1.75, 2});
 }
 TEST(ResizeAxis, AlignedCornersMapEndsToEnds) {
-  expect_near(line(resize_axis(4, 7, 0, rule(ResizeMode::linear, Corners::align_corners)), {0, 2, 4, 6}), {0, 1, 2, 3, 4, 5, 6});
+  expect_near(line(resize_axis(4, 7, 0, rule(ResizeMode::linear, Corners::align_corners)), {0, 2, 4, 6}),
+              {0, 1, 2, 3, 4, 5, 6});
 }
 TEST(ResizeAxis, CubicReproducesAStraightLineInside) {
   const auto y = line(resize_axis(8, 16, 0, rule(ResizeMode::cubic, Corners::asymmetric)), {0, 1, 2, 3, 4, 5, 6, 7});
@@ -65,7 +66,8 @@ TEST(ResizeAxis, AntialiasAveragesWhatItSkips) {
   ResizeRule r = rule(ResizeMode::linear, Corners::half_pixel);
   r.antialias = true;
   // A triangle of width 4 around 0.5 and 2.5: weights 1/8, 3/8, 3/8, 1/8, the edge repeated.
-  expect_near(line(resize_axis(4, 2, 0.5, r), {1, 2, 3, 4}), {(1 + 3 * 1 + 3 * 2 + 3) / 8.0, (2 + 3 * 3 + 3 * 4 + 4) / 8.0});
+  expect_near(line(resize_axis(4, 2, 0.5, r), {1, 2, 3, 4}),
+              {(1 + 3 * 1 + 3 * 2 + 3) / 8.0, (2 + 3 * 3 + 3 * 4 + 4) / 8.0});
 }
 TEST(ResizeAxis, CropLeavesTheInputOutsideAndSaysSo) {
   const ResizeAxis a = resize_axis(4, 3, 0, rule(ResizeMode::linear, Corners::crop), 0.5, 1.5);

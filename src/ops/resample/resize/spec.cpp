@@ -24,7 +24,8 @@ T choice(const Args& a, const char* param, std::initializer_list<std::pair<const
 int64_t scaled(const Args& a, int64_t in, double scale) {
   require(scale > 0 && std::isfinite(scale), Code::value, "{}: scale {} must be a positive number", a.op(), scale);
   const double out = std::floor(static_cast<double>(in) * scale);
-  require(out < 2147483648.0, Code::shape, "{}: {} times {} is {}; a dim may have at most 2147483647 elements", a.op(), in, scale, out);
+  require(out < 2147483648.0, Code::shape, "{}: {} times {} is {}; a dim may have at most 2147483647 elements", a.op(),
+          in, scale, out);
   return static_cast<int64_t>(out);
 }
 
@@ -41,21 +42,25 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
   const std::string op = a.op();
   const auto has = [&](const char* param) { return a.schema().find(param) >= 0; };
   const size_t spatial = op.find("1d") != std::string::npos ? 1 : op.find("2d") != std::string::npos ? 2 : 3;
-  require(x.rank() == static_cast<int64_t>(spatial) + 2, Code::shape, "{}: input is {}; it needs batch, channels and {} spatial dims", op,
-          to_string(x), spatial);
+  require(x.rank() == static_cast<int64_t>(spatial) + 2, Code::shape,
+          "{}: input is {}; it needs batch, channels and {} spatial dims", op, to_string(x), spatial);
   Ints sizes = a.ints("output_size");
   Doubles scales;
   if (has("scale_factors")) scales = a.numbers("scale_factors");
   for (const char* param : {"scales", "scales_d", "scales_h", "scales_w"})
     if (has(param)) scales.push_back(a.has(param) ? a.number(param) : 0);
-  require(sizes.empty() || sizes.size() == spatial, Code::value, "{}: output_size is {}; {} values are needed", op, to_string(sizes), spatial);
-  require(scales.empty() || scales.size() == spatial, Code::value, "{}: {} scales given, {} are needed", op, scales.size(), spatial);
+  require(sizes.empty() || sizes.size() == spatial, Code::value, "{}: output_size is {}; {} values are needed", op,
+          to_string(sizes), spatial);
+  require(scales.empty() || scales.size() == spatial, Code::value, "{}: {} scales given, {} are needed", op,
+          scales.size(), spatial);
   require(!sizes.empty() || !scales.empty(), Code::value, "{}: pass output_size or scale_factors", op);
   if (scales.empty()) scales.assign(spatial, 0);
 
   const bool nearest = op.find("nearest") != std::string::npos, exact = op.find("exact") != std::string::npos;
   ResizeRule rule;
-  rule.mode = nearest ? ResizeMode::nearest : op.find("cubic") != std::string::npos ? ResizeMode::cubic : ResizeMode::linear;
+  rule.mode = nearest                                 ? ResizeMode::nearest
+              : op.find("cubic") != std::string::npos ? ResizeMode::cubic
+                                                      : ResizeMode::linear;
   const bool align = !nearest && a.flag("align_corners");
   rule.corners = align ? Corners::align_corners : Corners::half_pixel;
   rule.clamp_below = rule.mode == ResizeMode::linear;
@@ -67,11 +72,13 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
   s.axes.resize(x.shape.size());
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t in = x.shape[i + 2], out = sizes.empty() ? scaled(a, in, scales[i]) : sizes[i];
-    require(in > 0 && out > 0 && out < 2147483648, Code::shape, "{}: input {} and output size {} of spatial dim {} must be positive (input: {})", op, in,
-            out, i, to_string(x));
+    require(in > 0 && out > 0 && out < 2147483648, Code::shape,
+            "{}: input {} and output size {} of spatial dim {} must be positive (input: {})", op, in, out, i,
+            to_string(x));
     s.out[i + 2] = out;
     if (!with_tables) continue;
-    s.axes[i + 2] = nearest ? aten_nearest_axis(in, out, scales[i], exact) : resize_axis(in, out, align ? 0 : scales[i], rule);
+    s.axes[i + 2] =
+        nearest ? aten_nearest_axis(in, out, scales[i], exact) : resize_axis(in, out, align ? 0 : scales[i], rule);
     if (s.rounds_each) quantise(s.axes[i + 2]);
   }
   return s;
@@ -80,18 +87,21 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
 ResizeSpec onnx_spec(const Args& a, const Meta& x, bool with_tables) {
   const std::string op = a.op();
   ResizeRule rule;
-  rule.mode = choice<ResizeMode>(a, "mode", {{"nearest", ResizeMode::nearest}, {"linear", ResizeMode::linear}, {"cubic", ResizeMode::cubic}});
-  rule.corners = choice<Corners>(a, "coordinates", {{"half_pixel", Corners::half_pixel},
-                                                    {"half_pixel_symmetric", Corners::half_pixel_symmetric},
-                                                    {"pytorch_half_pixel", Corners::pytorch_half_pixel},
-                                                    {"align_corners", Corners::align_corners},
-                                                    {"asymmetric", Corners::asymmetric},
-                                                    {"tf_half_pixel_for_nn", Corners::half_pixel},
-                                                    {"tf_crop_and_resize", Corners::crop}});
-  rule.rounding = choice<Rounding>(a, "nearest_mode", {{"round_prefer_floor", Rounding::prefer_floor},
-                                                       {"round_prefer_ceil", Rounding::prefer_ceil},
-                                                       {"floor", Rounding::floor},
-                                                       {"ceil", Rounding::ceil}});
+  rule.mode = choice<ResizeMode>(
+      a, "mode", {{"nearest", ResizeMode::nearest}, {"linear", ResizeMode::linear}, {"cubic", ResizeMode::cubic}});
+  rule.corners = choice<Corners>(a, "coordinates",
+                                 {{"half_pixel", Corners::half_pixel},
+                                  {"half_pixel_symmetric", Corners::half_pixel_symmetric},
+                                  {"pytorch_half_pixel", Corners::pytorch_half_pixel},
+                                  {"align_corners", Corners::align_corners},
+                                  {"asymmetric", Corners::asymmetric},
+                                  {"tf_half_pixel_for_nn", Corners::half_pixel},
+                                  {"tf_crop_and_resize", Corners::crop}});
+  rule.rounding = choice<Rounding>(a, "nearest_mode",
+                                   {{"round_prefer_floor", Rounding::prefer_floor},
+                                    {"round_prefer_ceil", Rounding::prefer_ceil},
+                                    {"floor", Rounding::floor},
+                                    {"ceil", Rounding::ceil}});
   rule.cubic_a = a.number("cubic_a");
   rule.exclude_outside = a.flag("exclude_outside");
   rule.antialias = a.flag("antialias") && rule.mode != ResizeMode::nearest;
@@ -106,9 +116,11 @@ ResizeSpec onnx_spec(const Args& a, const Meta& x, bool with_tables) {
   const Doubles roi = a.numbers("roi");
   require(scales.empty() || sizes.empty(), Code::value, "{}: both scales and sizes are given; pass one of them", op);
   require(scales.empty() ? sizes.size() == axes.size() : scales.size() == axes.size(), Code::value,
-          "{}: {} scales and {} sizes for {} axes of {}; pass one a axis", op, scales.size(), sizes.size(), axes.size(), to_string(x));
+          "{}: {} scales and {} sizes for {} axes of {}; pass one a axis", op, scales.size(), sizes.size(), axes.size(),
+          to_string(x));
   if (rule.corners == Corners::crop)
-    require(roi.size() == 2 * axes.size(), Code::value, "{}: roi has {} values, {} axes need {}", op, roi.size(), axes.size(), 2 * axes.size());
+    require(roi.size() == 2 * axes.size(), Code::value, "{}: roi has {} values, {} axes need {}", op, roi.size(),
+            axes.size(), 2 * axes.size());
 
   const std::string policy = a.text("keep_aspect");
   require(policy == "stretch" || policy == "not_larger" || policy == "not_smaller", Code::value,
@@ -136,8 +148,10 @@ ResizeSpec onnx_spec(const Args& a, const Meta& x, bool with_tables) {
     int64_t out = scales.empty() ? sizes[i] : scaled(a, in, scale);
     if (scales.empty() && common > 0) out = static_cast<int64_t>(std::floor(common * static_cast<double>(in) + 0.5));
     require(out >= 0 && out < 2147483648, Code::shape, "{}: size {} of dim {} is not possible", op, out, d);
-    require(in > 0 || out == 0, Code::shape, "{}: dim {} of {} is empty and cannot become {}", op, d, to_string(x), out);
-    const double start = roi.size() == 2 * axes.size() ? roi[i] : 0, end = roi.size() == 2 * axes.size() ? roi[i + axes.size()] : 1;
+    require(in > 0 || out == 0, Code::shape, "{}: dim {} of {} is empty and cannot become {}", op, d, to_string(x),
+            out);
+    const double start = roi.size() == 2 * axes.size() ? roi[i] : 0,
+                 end = roi.size() == 2 * axes.size() ? roi[i + axes.size()] : 1;
     const bool whole = rule.corners != Corners::crop || (start == 0 && end == 1);
     s.out[d] = out;
     if (in == out && (scale == 0 || scale == 1) && whole) continue;  // untouched

@@ -30,19 +30,21 @@ Bound bind(const Args& a, const Metas& outputs) {
   return [=](const Run& r) {
     const std::byte* from = r.in<std::byte>(0);
     std::byte* to = r.out<std::byte>(0);
-    parallel_rows(r.team, all, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, columns * size)), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t at = row * columns * size, edge = border<upper>(row % rows, k, rows, columns) * size;
-        const int64_t width = columns * size;
-        if (upper) {
-          std::memset(to + at, 0, static_cast<size_t>(edge));
-          std::memcpy(to + at + edge, from + at + edge, static_cast<size_t>(width - edge));
-        } else {
-          std::memcpy(to + at, from + at, static_cast<size_t>(edge));
-          std::memset(to + at + edge, 0, static_cast<size_t>(width - edge));
-        }
-      }
-    });
+    parallel_rows(r.team, all, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, columns * size)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row) {
+                      const int64_t at = row * columns * size,
+                                    edge = border<upper>(row % rows, k, rows, columns) * size;
+                      const int64_t width = columns * size;
+                      if (upper) {
+                        std::memset(to + at, 0, static_cast<size_t>(edge));
+                        std::memcpy(to + at + edge, from + at + edge, static_cast<size_t>(width - edge));
+                      } else {
+                        std::memcpy(to + at, from + at, static_cast<size_t>(edge));
+                        std::memset(to + at + edge, 0, static_cast<size_t>(width - edge));
+                      }
+                    }
+                  });
   };
 }
 

@@ -23,7 +23,7 @@ void reshape_samples(SampleSink& s) {
   s.add({randn({4, 3}).transpose(0, 1), ints({2, 6})});  // not viewable: copies
   s.add({randn({70, 90}).transpose(0, 1), ints({6300})});
   s.add({randn({3, 1}).expand({3, 5}), ints({15})});
-  s.add({randn({6}).flip({0}), ints({2, 3})});      // negative stride
+  s.add({randn({6}).flip({0}), ints({2, 3})});            // negative stride
   s.add_as_is({randn({8}).unfold(0, 4, 2), ints({-1})});  // windows overlap
   s.add({randn({0, 4}), ints({0, 2, 2})});
   s.add({randn({}), ints({-1})});

@@ -25,7 +25,8 @@ SoftmaxSpec softmax_spec(const Args& a) {
   if (has("dtype"))
     if (const auto wanted = a.optional_dtype("dtype")) s.out = *wanted;
   if (has("half_to_float") && a.flag("half_to_float")) {
-    require(x.dtype == DType::float16, Code::dtype, "{}: half_to_float takes float16, self is {}; pass False", op, to_string(x));
+    require(x.dtype == DType::float16, Code::dtype, "{}: half_to_float takes float16, self is {}; pass False", op,
+            to_string(x));
     s.out = DType::float32;
   }
   require(is_floating(s.out), Code::dtype, "{}: {} is not floating; pass dtype=float32", op, to_string(x));
@@ -66,15 +67,19 @@ void shift_twice_columns(const double* x, double* y, int64_t n, const double* m,
 double fold_row(Fold kind, const double* x, int64_t n, double p = 0) {
   double t = kind == Fold::max ? -INFINITY : 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (kind == Fold::max) t = t != t || t > x[i] ? t : x[i];
-    else t += std::exp(x[i] - p);
+    if (kind == Fold::max)
+      t = t != t || t > x[i] ? t : x[i];
+    else
+      t += std::exp(x[i] - p);
   }
   return t;
 }
 void fold_columns(Fold kind, double* acc, const double* x, int64_t n, const double* p = nullptr) {
   for (int64_t i = 0; i < n; ++i) {
-    if (kind == Fold::max) acc[i] = acc[i] != acc[i] || acc[i] > x[i] ? acc[i] : x[i];
-    else acc[i] += std::exp(x[i] - p[i]);
+    if (kind == Fold::max)
+      acc[i] = acc[i] != acc[i] || acc[i] > x[i] ? acc[i] : x[i];
+    else
+      acc[i] += std::exp(x[i] - p[i]);
   }
 }
 using nbx::exp_shift_scale;
@@ -151,7 +156,8 @@ struct Job {
     double total[kSide] = {};
     for (int64_t j = 0; j < s.n;) {
       std::fill_n(part, width, A{0});
-      for (const int64_t stop = std::min(s.n, j + 64); j < stop; ++j) fold_columns(Fold::exp_shifted, part, read(j), width, m);
+      for (const int64_t stop = std::min(s.n, j + 64); j < stop; ++j)
+        fold_columns(Fold::exp_shifted, part, read(j), width, m);
       for (int64_t i = 0; i < width; ++i) total[i] += part[i];
     }
     const bool log = s.kind == SoftmaxKind::log;
@@ -164,8 +170,10 @@ struct Job {
     }
     for (int64_t j = 0; j < s.n; ++j) {
       A* to = sink.place(y, base + j * s.inner, out);
-      if (log) shift_twice_columns(read(j), to, width, m, sum);
-      else exp_shift_scale_columns(read(j), to, width, m, sum);
+      if (log)
+        shift_twice_columns(read(j), to, width, m, sum);
+      else
+        exp_shift_scale_columns(read(j), to, width, m, sum);
       sink.write(to, width, y, base + j * s.inner);
     }
   }
@@ -198,9 +206,12 @@ struct Job {
     parallel_rows(run.team, s.outer * blocks_of, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % blocks_of * side, base = i / blocks_of * s.n * s.inner + first;
-        if (hardmax) hard(x, y, base);
-        else if (rows) row(x, y, base);
-        else columns(x, y, base, std::min(side, s.inner - first));
+        if (hardmax)
+          hard(x, y, base);
+        else if (rows)
+          row(x, y, base);
+        else
+          columns(x, y, base, std::min(side, s.inner - first));
       }
     });
   }

@@ -58,12 +58,15 @@ void hard_samples(SampleSink& s) {
   }
 }
 
-// Before opset 13 the input is a matrix: dims before the axis are its rows, all others its columns; the axis is 1 by default.
+// Before opset 13 the input is a matrix: dims before the axis are its rows, all others its columns; the axis is 1 by
+// default.
 void import_softmax(Importing& in) {
-  in.output(0, in.emit(in.op_type() == "Softmax" ? "aten::softmax.int" : "aten::log_softmax.int", {in.input(0), in.integer("axis", -1)}));
+  in.output(0, in.emit(in.op_type() == "Softmax" ? "aten::softmax.int" : "aten::log_softmax.int",
+                       {in.input(0), in.integer("axis", -1)}));
 }
 void import_softmax_flat(Importing& in) {
-  in.output(0, in.emit(in.op_type() == "Softmax" ? "custom::softmax" : "custom::log_softmax", {in.input(0), in.integer("axis", 1)}));
+  in.output(0, in.emit(in.op_type() == "Softmax" ? "custom::softmax" : "custom::log_softmax",
+                       {in.input(0), in.integer("axis", 1)}));
 }
 void import_hardmax(Importing& in) {
   const bool flat = in.opset() < 13;
@@ -122,16 +125,19 @@ namespace decls {
 
 Decls softmax() {
   return {
-      declared("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", with_dtype, {{"Softmax", import_softmax, 13}}),
+      declared("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", with_dtype,
+               {{"Softmax", import_softmax, 13}}),
       declared("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", with_half_flag),
       declared("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", with_dtype,
                {{"LogSoftmax", import_softmax, 13}}),
       declared("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", with_half_flag),
       declared("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", with_dtype),
-      declared("custom::softmax(Tensor self, int dim=1, bool flat=True) -> Tensor", flat_samples, {{"Softmax", import_softmax_flat, 1, 12}}),
+      declared("custom::softmax(Tensor self, int dim=1, bool flat=True) -> Tensor", flat_samples,
+               {{"Softmax", import_softmax_flat, 1, 12}}),
       declared("custom::log_softmax(Tensor self, int dim=1, bool flat=True) -> Tensor", flat_samples,
                {{"LogSoftmax", import_softmax_flat, 1, 12}}),
-      declared("custom::hardmax(Tensor self, int dim=-1, bool flat=False) -> Tensor", hard_samples, {{"Hardmax", import_hardmax}}),
+      declared("custom::hardmax(Tensor self, int dim=-1, bool flat=False) -> Tensor", hard_samples,
+               {{"Hardmax", import_hardmax}}),
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// searchsorted and bucketize: where values belong in sorted boundaries. `right`: after equal ones. NaN belongs at the end.
+// searchsorted and bucketize: where values belong in sorted boundaries. `right`: after equal ones. NaN belongs at the
+// end.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +13,7 @@ namespace {
 struct SearchSpec {
   int sorted = 0, values = 1, sorter = -1;  // operands
   bool right = false;
-  int64_t rows = 1, n = 0, per_row = 1;     // rows of boundaries (1: shared by all values), values a row
+  int64_t rows = 1, n = 0, per_row = 1;  // rows of boundaries (1: shared by all values), values a row
   DType out = DType::int64;
   Shape shape;
 };
@@ -25,9 +26,11 @@ SearchSpec search_spec(const Args& a) {
   s.sorted = a.operand(sorted);
   s.values = a.operand("self");
   const Meta &b = a.tensor(sorted), &v = a.tensor("self");
-  require(!is_complex(b.dtype) && !is_complex(v.dtype), Code::dtype, "{}: {} and {} have no order", op, to_string(b), to_string(v));
+  require(!is_complex(b.dtype) && !is_complex(v.dtype), Code::dtype, "{}: {} and {} have no order", op, to_string(b),
+          to_string(v));
   require(b.rank() >= 1, Code::shape, "{}: {} is 0-d; it needs a dim of sorted values", op, sorted);
-  require(op != "bucketize" || b.rank() == 1, Code::shape, "bucketize: boundaries is {}; it must have one dim", to_string(b));
+  require(op != "bucketize" || b.rank() == 1, Code::shape, "bucketize: boundaries is {}; it must have one dim",
+          to_string(b));
   s.right = a.flag("right");
   if (has("side") && a.has("side")) {
     const std::string side = a.text("side");
@@ -37,8 +40,9 @@ SearchSpec search_spec(const Args& a) {
   }
   if (has("sorter") && a.has("sorter")) {
     s.sorter = a.operand("sorter");
-    require(a.tensor("sorter").shape == b.shape && a.tensor("sorter").dtype == DType::int64, Code::shape, "{}: sorter is {}; it must be int64 {} like {}",
-            op, to_string(a.tensor("sorter")), to_string(b.shape), sorted);
+    require(a.tensor("sorter").shape == b.shape && a.tensor("sorter").dtype == DType::int64, Code::shape,
+            "{}: sorter is {}; it must be int64 {} like {}", op, to_string(a.tensor("sorter")), to_string(b.shape),
+            sorted);
   }
   s.shape = v.shape;
   s.n = b.shape.back();
@@ -65,8 +69,10 @@ int64_t place(int64_t n, T v, bool right, At at) {
   int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (right ? !less(v, at(middle)) : less(at(middle), v)) low = middle + 1;
-    else high = middle;
+    if (right ? !less(v, at(middle)) : less(at(middle), v))
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -88,7 +94,8 @@ struct Job {
           int64_t at = j;
           if (s.sorter >= 0) {
             at = run.in<int64_t>(s.sorter)[row + j];
-            require(at >= 0 && at < s.n, Code::index, "searchsorted: sorter holds {}, the sorted sequence has {} elements a row", at, s.n);
+            require(at >= 0 && at < s.n, Code::index,
+                    "searchsorted: sorter holds {}, the sorted sequence has {} elements a row", at, s.n);
           }
           boundaries.copy(run.inputs[s.sorted], row + at, 1, 1, &b);
           return b;
@@ -106,7 +113,8 @@ Metas infer(const Args& a) {
 
 Bound bind(const Args& a, const Metas& outputs) {
   const SearchSpec s = search_spec(a);
-  const DType b = a.operands()[static_cast<size_t>(s.sorted)].dtype, v = a.operands()[static_cast<size_t>(s.values)].dtype;
+  const DType b = a.operands()[static_cast<size_t>(s.sorted)].dtype,
+              v = a.operands()[static_cast<size_t>(s.values)].dtype;
   const Sink<int64_t> sink(outputs[0].dtype);
   if (!is_floating(b) && !is_floating(v)) return Job<int64_t>{s, Source<int64_t>(b), Source<int64_t>(v), sink};
   return Job<double>{s, Source<double>(b), Source<double>(v), sink};
@@ -114,7 +122,8 @@ Bound bind(const Args& a, const Metas& outputs) {
 
 std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
   const SearchSpec s = search_spec(a);
-  const auto b = operands[static_cast<size_t>(s.sorted)].to_doubles(), v = operands[static_cast<size_t>(s.values)].to_doubles();
+  const auto b = operands[static_cast<size_t>(s.sorted)].to_doubles(),
+             v = operands[static_cast<size_t>(s.values)].to_doubles();
   const auto order = s.sorter < 0 ? std::vector<int64_t>() : operands[static_cast<size_t>(s.sorter)].to_ints();
   std::vector<int64_t> out;
   for (size_t i = 0; i < v.size(); ++i) {
@@ -139,7 +148,8 @@ Cost cost(const Args& a, const Metas& outputs) {
 
 Tensor rising(const Shape& shape) {
   Tensor t = Tensor::empty(shape, DType::float32);
-  for (int64_t i = 0; i < t.numel(); ++i) t.mutable_data<float>()[i] = static_cast<float>(i % shape.back() / 2) * 0.5f - 1;
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.mutable_data<float>()[i] = static_cast<float>(i % shape.back() / 2) * 0.5f - 1;
   return t;
 }
 void sorted_samples(SampleSink& s) {
@@ -149,7 +159,8 @@ void sorted_samples(SampleSink& s) {
     s.add({rising({9}), rising({9})}, {{"right", val(right)}});
     s.add({rising({9}), special_floats()}, {{"right", val(right)}});
   }
-  s.add({Tensor::of<int64_t>({4}, {4, 1, 3, 2}), Tensor::of<int64_t>({2}, {2, 5})}, {{"sorter", Tensor::of<int64_t>({4}, {1, 3, 2, 0})}});
+  s.add({Tensor::of<int64_t>({4}, {4, 1, 3, 2}), Tensor::of<int64_t>({2}, {2, 5})},
+        {{"sorter", Tensor::of<int64_t>({4}, {1, 3, 2, 0})}});
   s.error(Code::shape, {"[2, 9]", "[3, 4]"}, {rising({2, 9}), randn({3, 4})});
   s.error(Code::value, {"'left'"}, {rising({9}), randn({4})}, {{"right", val(true)}, {"side", val("left")}});
 }
@@ -186,12 +197,16 @@ OpDecl declared(const char* schema, SamplesFn samples) {
 namespace decls {
 
 Decls search() {
-  const std::string sorted = "aten::searchsorted", options = ", *, bool out_int32=False, bool right=False", more = ", str? side=None, Tensor? sorter=None) -> Tensor";
+  const std::string sorted = "aten::searchsorted", options = ", *, bool out_int32=False, bool right=False",
+                    more = ", str? side=None, Tensor? sorter=None) -> Tensor";
   return {
       declared((sorted + ".Tensor(Tensor sorted_sequence, Tensor self" + options + more).c_str(), sorted_samples),
-      declared((sorted + ".Scalar(Tensor sorted_sequence, Tensor self" + options + more).c_str(), sorted_scalar_samples),
-      declared(("aten::bucketize.Tensor(Tensor self, Tensor boundaries" + options + ") -> Tensor").c_str(), bucket_samples),
-      declared(("aten::bucketize.Scalar(Tensor self, Tensor boundaries" + options + ") -> Tensor").c_str(), bucket_scalar_samples),
+      declared((sorted + ".Scalar(Tensor sorted_sequence, Tensor self" + options + more).c_str(),
+               sorted_scalar_samples),
+      declared(("aten::bucketize.Tensor(Tensor self, Tensor boundaries" + options + ") -> Tensor").c_str(),
+               bucket_samples),
+      declared(("aten::bucketize.Scalar(Tensor self, Tensor boundaries" + options + ") -> Tensor").c_str(),
+               bucket_scalar_samples),
   };
 }
 

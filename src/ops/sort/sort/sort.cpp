@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values become unsigned images in the same order (NaN largest, -0 equal to 0), joined with their index: then no two keys are
-// equal, and any sort of them is stable.
+// Values become unsigned images in the same order (NaN largest, -0 equal to 0), joined with their index: then no two
+// keys are equal, and any sort of them is stable.
 #include "ops/sort/sort/sort.h"
 
 #include <algorithm>
@@ -19,12 +19,14 @@ SortSpec sort_spec(const Args& a) {
   SortSpec s;
   s.out = x.shape;
   const int64_t dim = wrap_dim(a.integer("dim"), x.rank(), op);
-  for (int64_t d = 0; d < x.rank(); ++d) (d < dim ? s.outer : d == dim ? s.n : s.inner) *= x.shape[static_cast<size_t>(d)];
+  for (int64_t d = 0; d < x.rank(); ++d)
+    (d < dim ? s.outer : d == dim ? s.n : s.inner) *= x.shape[static_cast<size_t>(d)];
   s.k = s.n;
   if (op == "topk") {
     s.descending = a.flag("largest");
     s.k = a.integer("k");
-    require(s.k >= 0 && s.k <= s.n, Code::index, "topk: k is {}, dim {} of {} has {} elements; choose 0 to {}", s.k, dim, to_string(x), s.n, s.n);
+    require(s.k >= 0 && s.k <= s.n, Code::index, "topk: k is {}, dim {} of {} has {} elements; choose 0 to {}", s.k,
+            dim, to_string(x), s.n, s.n);
     if (!s.out.empty()) s.out[static_cast<size_t>(dim)] = s.k;
   } else {
     s.descending = a.flag("descending");
@@ -53,7 +55,9 @@ uint64_t image(uint64_t v) { return v; }
 
 struct WideKey {
   uint64_t image, index;
-  friend bool operator<(const WideKey& a, const WideKey& b) { return a.image != b.image ? a.image < b.image : a.index < b.index; }
+  friend bool operator<(const WideKey& a, const WideKey& b) {
+    return a.image != b.image ? a.image < b.image : a.index < b.index;
+  }
 };
 // float32 images and an index below 2^32 share one word.
 uint64_t key_of(uint32_t value, int64_t index, bool descending, uint64_t*) {
@@ -87,15 +91,16 @@ struct Job {
         for (int64_t j = 0; j < s.n; j += kBlock) {
           const int64_t n = std::min(kBlock, s.n - j);
           const A* v = source.read(x, from + j * s.inner, s.inner, n, block);
-          for (int64_t l = 0; l < n; ++l) keys[j + l] = key_of(image(v[l]), j + l, s.descending, static_cast<Key*>(nullptr));
+          for (int64_t l = 0; l < n; ++l)
+            keys[j + l] = key_of(image(v[l]), j + l, s.descending, static_cast<Key*>(nullptr));
         }
         if (s.k < s.n) std::nth_element(keys, keys + s.k, keys + s.n);
         std::sort(keys, keys + s.k);
         for (int64_t j = 0; j < s.k; ++j) {
           const int64_t index = index_of(keys[j]), at = to + j * s.inner;
           if (s.value_output >= 0)
-            std::memcpy(static_cast<std::byte*>(run.outputs[s.value_output]) + at * itemsize, x + (from + index * s.inner) * itemsize,
-                        static_cast<size_t>(itemsize));
+            std::memcpy(static_cast<std::byte*>(run.outputs[s.value_output]) + at * itemsize,
+                        x + (from + index * s.inner) * itemsize, static_cast<size_t>(itemsize));
           run.out<int64_t>(s.index_output)[at] = index;
         }
       }

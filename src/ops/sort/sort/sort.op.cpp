@@ -38,8 +38,9 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
     const auto less = [](double p, double q) { return std::isnan(q) ? !std::isnan(p) : p < q; };
     std::vector<int64_t> order(static_cast<size_t>(s.n));
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t p, int64_t q) { return s.descending ? less(value(q), value(p)) : less(value(p), value(q)); });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) {
+      return s.descending ? less(value(q), value(p)) : less(value(p), value(q));
+    });
     for (int64_t j = 0; j < s.k; ++j) {
       const auto at = static_cast<size_t>((o * s.k + j) * s.inner + i);
       sorted[at] = value(order[static_cast<size_t>(j)]);
@@ -56,8 +57,10 @@ std::vector<Tensor> oracle(const Args& a, const std::vector<Tensor>& operands) {
 template <bool stable>
 void samples(SampleSink& s) {
   const auto add = [&](Tensor t, int64_t dim, bool descending) {
-    if (stable) s.add({t}, {{"stable", val(true)}, {"dim", val(dim)}, {"descending", val(descending)}});
-    else s.add({t, val(dim), val(descending)});
+    if (stable)
+      s.add({t}, {{"stable", val(true)}, {"dim", val(dim)}, {"descending", val(descending)}});
+    else
+      s.add({t, val(dim), val(descending)});
   };
   for (const bool descending : {false, true}) {
     for (const int64_t n : {1, 5, 70}) add(randn({3, n}), -1, descending);
@@ -83,7 +86,8 @@ void topk_samples(SampleSink& s) {
 // k is an attribute before opset 10, then an input of one element.
 void import_topk(Importing& in) {
   const Value k = in.opset() < 10 ? Value(in.integer("k")) : Value(FromTensor{in.input(1)});
-  const auto out = in.emit_all("aten::topk", {in.input(0), k, in.integer("axis", -1), in.integer("largest", 1) != 0, in.integer("sorted", 1) != 0});
+  const auto out = in.emit_all("aten::topk", {in.input(0), k, in.integer("axis", -1), in.integer("largest", 1) != 0,
+                                              in.integer("sorted", 1) != 0});
   in.output(0, out[0]);
   in.output(1, out[1]);
 }
@@ -111,12 +115,17 @@ namespace decls {
 
 Decls sort() {
   return {
-      declared("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", samples<false>),
-      declared("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", samples<true>),
+      declared("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+               samples<false>),
+      declared("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, "
+               "Tensor indices)",
+               samples<true>),
       declared("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", samples<false>),
-      declared("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", samples<true>),
-      declared("aten::topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", topk_samples,
-               {{"TopK", import_topk}}),
+      declared("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+               samples<true>),
+      declared("aten::topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
+               "Tensor indices)",
+               topk_samples, {{"TopK", import_topk}}),
   };
 }
 
