@@ -21,35 +21,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 200;             // of JSON; a body in a body costs about six levels
-constexpr int64_t kMaxValues = 1'500'000;  // of JSON, keys included: about 100 MB as a tree
-constexpr int64_t kMaxFile = int64_t{1} << 30;
-
-// The tree, with bounds on depth and size, and no key twice.
-Json parse(const FileBytes& file) {
-  require(file->size() <= kMaxFile, Code::file,
-          "{}: {} bytes; a graph has at most {} (weights belong into a safetensors file)", file->path(), file->size(),
-          kMaxFile);
-  int64_t values = 0;
-  std::vector<std::unordered_set<std::string>> keys;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    require(depth <= kMaxDepth, Code::file, "{}: nested more than {} levels deep", file->path(), kMaxDepth);
-    require(++values <= kMaxValues, Code::file, "{}: more than {} values", file->path(), kMaxValues);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key)
-      require(keys.back().insert(value.get_ref<const std::string&>()).second, Code::file,
-              "{}: the key {} is given twice in one object", file->path(), quote(value.get_ref<const std::string&>()));
-    return true;
-  };
-  try {
-    const auto* text = reinterpret_cast<const char*>(file->data());
-    return Json::parse(text, text + file->size(), check);
-  } catch (const Json::exception& error) {
-    fail(Code::file, "{}: no valid JSON: {}", file->path(), quote(error.what(), 200));
-  }
-}
-
 int64_t parse_number(std::string_view text, const std::string& where) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -63,7 +34,7 @@ class Reader {
   Reader(const FileBytes& file, std::string weights) : file_(file), weights_path_(std::move(weights)) {}
 
   Graph read() {
-    const Json json = parse(file_);
+    const Json json = parse_json(file_);
     Graph g = graph(json, "graph");
     if (!unsupported_.empty()) fail(Code::unsupported, "{}: not supported: {}", file_->path(), unsupported_);
     try {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "io/quote.h"
@@ -14,6 +15,10 @@ namespace nbx {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 200;             // of JSON; a body in a body costs about six levels
+constexpr int64_t kMaxValues = 1'500'000;  // of JSON, keys included: about 100 MB as a tree
+constexpr int64_t kMaxFile = int64_t{1} << 30;
 
 std::string shown(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 
@@ -137,6 +142,30 @@ bool is_symbolic(const std::string& type) {
 }
 
 }  // namespace
+
+Json parse_json(const FileBytes& file) {
+  require(file->size() <= kMaxFile, Code::file,
+          "{}: {} bytes; a graph has at most {} (weights belong into a safetensors file)", file->path(), file->size(),
+          kMaxFile);
+  int64_t values = 0;
+  std::vector<std::unordered_set<std::string>> keys;
+  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
+    require(depth <= kMaxDepth, Code::file, "{}: nested more than {} levels deep", file->path(), kMaxDepth);
+    require(++values <= kMaxValues, Code::file, "{}: more than {} values", file->path(), kMaxValues);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key)
+      require(keys.back().insert(value.get_ref<const std::string&>()).second, Code::file,
+              "{}: the key {} is given twice in one object", file->path(), quote(value.get_ref<const std::string&>()));
+    return true;
+  };
+  try {
+    const auto* text = reinterpret_cast<const char*>(file->data());
+    return Json::parse(text, text + file->size(), check);
+  } catch (const Json::exception& error) {
+    fail(Code::file, "{}: no valid JSON: {}", file->path(), quote(error.what(), 200));
+  }
+}
 
 Sym symbol_from_json(const Json& json, const std::string& where) {
   auto out = std::make_shared<SymExpr>();

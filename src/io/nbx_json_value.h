@@ -9,10 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "io/mapped_file.h"
 #include "ops/schema.h"
 #include "ops/value.h"
 
 namespace nbx {
+
+// The tree of a file's text. Error (file): no JSON, nested too deeply, too large, a key twice in one object.
+nlohmann::json parse_json(const FileBytes& file);
 
 // Tensor id of the file → graph tensor; nothing when there is no such id.
 using FindTensor = std::function<std::optional<int>(const std::string&)>;

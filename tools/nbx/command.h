@@ -4,21 +4,39 @@
 #pragma once
 #include <nbx/session.h>
 
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace nbx::command {
 
 using Json = nlohmann::ordered_json;
-using Action = std::function<int()>;
 
-// Each adds itself to the app and sets `action` when it is chosen.
-void add_run(CLI::App& app, Action& action);
-void add_inspect(CLI::App& app, Action& action);
-void add_ops(CLI::App& app, Action& action);
-void add_devices(CLI::App& app, Action& action);
+// What the flags of each subcommand say (read in main.cpp: one file alone pays for the flag parser), and its work.
+struct RunOptions {
+  std::string model, output, profile, prefer;
+  std::vector<std::string> inputs;
+  int threads = 0;
+  int repeat = 0;
+  bool json = false, no_fuse = false;
+};
+int run(const RunOptions& options);
+
+struct InspectOptions {
+  std::string model, save;
+  std::vector<std::string> shapes;
+  bool json = false, text = false, plan = false, launches = false;
+};
+int inspect(const InspectOptions& options);
+
+struct OpsOptions {
+  std::string filter;
+  bool json = false, markdown = false;
+};
+int ops(const OpsOptions& options);
+
+int devices(bool json);
 
 // Progress for people: to the terminal's stderr only, on one line that is wiped at the end.
 class Progress {

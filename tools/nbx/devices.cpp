@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 
@@ -23,7 +24,9 @@ std::string cpu_model() {
   return "unknown";
 }
 
-int run(bool json) {
+}  // namespace
+
+int devices(bool json) {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -47,15 +50,6 @@ int run(bool json) {
              cores, human_bytes(memory), cpu_target(), list);
   fmt::print("null  plans and records, computes nothing\n");
   return 0;
-}
-
-}  // namespace
-
-void add_devices(CLI::App& app, Action& action) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* cmd = app.add_subcommand("devices", "List what can compute here.");
-  cmd->add_flag("--json", *json, "print for machines");
-  cmd->callback([json, &action] { action = [json] { return run(*json); }; });
 }
 
 }  // namespace nbx::command

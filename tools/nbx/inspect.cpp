@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <map>
@@ -14,12 +15,6 @@
 namespace nbx::command {
 
 namespace {
-
-struct Options {
-  std::string model, save;
-  std::vector<std::string> shapes;
-  bool json = false, text = false, plan = false, launches = false;
-};
 
 void count_ops(const Graph& g, std::map<std::string, int>& counts) {
   for (const Node& n : g.nodes) {
@@ -66,7 +61,7 @@ std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Mo
   return out;
 }
 
-void show_launches(const Model& model, const Options& o) {
+void show_launches(const Model& model, const InspectOptions& o) {
   Metas inputs;
   for (const auto& [name, type] : shapes_for(model, o.shapes)) inputs.emplace_back(type.first, type.second);
   NullDevice device;
@@ -99,7 +94,9 @@ void show_launches(const Model& model, const Options& o) {
              r.complete ? "" : "; what follows depends on values");
 }
 
-int run(const Options& o) {
+}  // namespace
+
+int inspect(const InspectOptions& o) {
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));
   if (!o.save.empty()) {
@@ -162,25 +159,6 @@ int run(const Options& o) {
   for (const auto& [op, n] : counts) rows.push_back({op, fmt::format("{}", n)});
   fmt::print("{}", table(rows));
   return 0;
-}
-
-}  // namespace
-
-void add_inspect(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
-  CLI::App* cmd = app.add_subcommand("inspect", "Show a model: inputs, outputs, ops, parameters.");
-  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json")->required();
-  cmd->add_flag("--text", o->text, "list the graph, one node a line, after the load passes");
-  cmd->add_flag("--plan", o->plan, "list the launches of the program for --shape, with their places in the arena");
-  cmd->add_flag("--launches", o->launches,
-                "the launches on the null device for --shape: kernels, keys, bytes, flops; nothing runs");
-  cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")
-      ->allow_extra_args(false);
-  cmd->add_option("--save-json", o->save,
-                  "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
-  cmd->add_flag("--json", o->json, "print for machines");
-  cmd->footer("Examples:\n  nbx inspect model.onnx\n  nbx inspect model.onnx --plan --shape x=1,3,48,160");
-  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 
 }  // namespace nbx::command

@@ -1,11 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <stdexcept>
 
 #include "nbx/command.h"
+
+namespace nbx::command {
+namespace {
+
+using Action = std::function<int()>;
+
+// Each adds itself to the app and sets `action` when it is chosen.
+void add_run(CLI::App& app, Action& action) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* cmd = app.add_subcommand("run", "Run a model on files.");
+  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json with its .safetensors")->required();
+  cmd->add_option("-i,--input", o->inputs,
+                  "NAME=FILE (.npy .png .jpg .wav ...), or a .safetensors or .npz whose tensors are matched by name")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
+  cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
+  cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")
+      ->check(CLI::Range(0, 1000000));
+  cmd->add_option("--profile", o->profile,
+                  "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
+  cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
+  cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
+  cmd->add_flag("--json", o->json, "print a report for machines");
+  cmd->footer(
+      "Examples:\n  nbx run model.onnx -i x=picture.png -o out.npz\n"
+      "  nbx run model.onnx -i inputs.safetensors --repeat 50 --threads 2 --json");
+  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+void add_inspect(CLI::App& app, Action& action) {
+  auto o = std::make_shared<InspectOptions>();
+  CLI::App* cmd = app.add_subcommand("inspect", "Show a model: inputs, outputs, ops, parameters.");
+  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json")->required();
+  cmd->add_flag("--text", o->text, "list the graph, one node a line, after the load passes");
+  cmd->add_flag("--plan", o->plan, "list the launches of the program for --shape, with their places in the arena");
+  cmd->add_flag("--launches", o->launches,
+                "the launches on the null device for --shape: kernels, keys, bytes, flops; nothing runs");
+  cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")
+      ->allow_extra_args(false);
+  cmd->add_option("--save-json", o->save,
+                  "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
+  cmd->add_flag("--json", o->json, "print for machines");
+  cmd->footer("Examples:\n  nbx inspect model.onnx\n  nbx inspect model.onnx --plan --shape x=1,3,48,160");
+  cmd->callback([o, &action] { action = [o] { return inspect(*o); }; });
+}
+
+void add_ops(CLI::App& app, Action& action) {
+  auto o = std::make_shared<OpsOptions>();
+  CLI::App* cmd = app.add_subcommand("ops", "List the declared ops.");
+  cmd->add_option("FILTER", o->filter, "only names that contain this");
+  cmd->add_flag("--json", o->json, "print for machines");
+  cmd->add_flag("--markdown", o->markdown, "the table of docs/ops.md");
+  cmd->footer("Examples:\n  nbx ops softmax\n  nbx ops --markdown > docs/ops.md");
+  cmd->callback([o, &action] { action = [o] { return ops(*o); }; });
+}
+
+void add_devices(CLI::App& app, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* cmd = app.add_subcommand("devices", "List what can compute here.");
+  cmd->add_flag("--json", *json, "print for machines");
+  cmd->callback([json, &action] { action = [json] { return devices(*json); }; });
+}
+
+}  // namespace
+}  // namespace nbx::command
 
 namespace {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <set>
 
@@ -9,11 +10,6 @@
 namespace nbx::command {
 
 namespace {
-
-struct Options {
-  std::string filter;
-  bool json = false, markdown = false;
-};
 
 std::string joined(const std::vector<std::string>& list, const char* with = ", ") {
   std::string out;
@@ -41,7 +37,9 @@ Row row_of(const OpDecl& op) {
   return r;
 }
 
-int run(const Options& o) {
+}  // namespace
+
+int ops(const OpsOptions& o) {
   std::vector<Row> rows;
   for (const OpDecl* op : all_ops())
     if (o.filter.empty() || op->parsed.full_name().find(o.filter) != std::string::npos) rows.push_back(row_of(*op));
@@ -83,18 +81,6 @@ int run(const Options& o) {
                      r.op->has(kControl) ? "(control flow)" : joined(r.kernels), joined(r.imports)});
   fmt::print("{}{} ops, {} ONNX node types\n", table(lines), rows.size(), imported_onnx_ops().size());
   return 0;
-}
-
-}  // namespace
-
-void add_ops(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
-  CLI::App* cmd = app.add_subcommand("ops", "List the declared ops.");
-  cmd->add_option("FILTER", o->filter, "only names that contain this");
-  cmd->add_flag("--json", o->json, "print for machines");
-  cmd->add_flag("--markdown", o->markdown, "the table of docs/ops.md");
-  cmd->footer("Examples:\n  nbx ops softmax\n  nbx ops --markdown > docs/ops.md");
-  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 
 }  // namespace nbx::command

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -17,14 +18,6 @@
 namespace nbx::command {
 
 namespace {
-
-struct Options {
-  std::string model, output, profile, prefer;
-  std::vector<std::string> inputs;
-  int threads = 0;
-  int repeat = 0;
-  bool json = false, no_fuse = false;
-};
 
 std::vector<InputSpec> specs_of(const Model& model) {
   std::vector<InputSpec> specs;
@@ -102,7 +95,9 @@ void check_target(const std::string& path, bool is_output) {
   if (access(folder.c_str(), W_OK) != 0) throw Error(Code::file, path + ": no file can be made in " + folder.string());
 }
 
-int run(const Options& o) {
+}  // namespace
+
+int run(const RunOptions& o) {
   check_target(o.output, true);
   check_target(o.profile, false);
   const int64_t before = resident_bytes().value_or(0);
@@ -212,31 +207,6 @@ int run(const Options& o) {
   fmt::print(", {} threads, peak memory {}, planned {}\n", session.threads(), human_bytes(peak),
              human_bytes(stats.arena_bytes));
   return 0;
-}
-
-}  // namespace
-
-void add_run(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
-  CLI::App* cmd = app.add_subcommand("run", "Run a model on files.");
-  cmd->add_option("MODEL", o->model, "model file: .onnx, or nbx .json with its .safetensors")->required();
-  cmd->add_option("-i,--input", o->inputs,
-                  "NAME=FILE (.npy .png .jpg .wav ...), or a .safetensors or .npz whose tensors are matched by name")
-      ->allow_extra_args(false)
-      ->type_name("[NAME=]FILE");
-  cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
-  cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
-  cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")
-      ->check(CLI::Range(0, 1000000));
-  cmd->add_option("--profile", o->profile,
-                  "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
-  cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
-  cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
-  cmd->add_flag("--json", o->json, "print a report for machines");
-  cmd->footer(
-      "Examples:\n  nbx run model.onnx -i x=picture.png -o out.npz\n"
-      "  nbx run model.onnx -i inputs.safetensors --repeat 50 --threads 2 --json");
-  cmd->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 
 }  // namespace nbx::command
