@@ -3,9 +3,11 @@
 // column modulo the stride), so that the sums need no bounds checks and read contiguous vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/conv_depthwise.cpu.cpp"
-#include <hwy/foreach_target.h>
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
+#include <hwy/foreach_target.h>
+// clang-format on
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/unroll.h"

@@ -2,9 +2,11 @@
 // Packs patches of the input as the right operand of a GEMM, one panel at a time: no im2col matrix is ever whole.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/conv_patches.cpu.cpp"
-#include <hwy/foreach_target.h>
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
+#include <hwy/foreach_target.h>
+// clang-format on
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/simd.h"
 

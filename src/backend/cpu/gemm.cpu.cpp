@@ -2,9 +2,11 @@
 // The tile: a few rows of A against one panel of B, sums in registers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm.cpu.cpp"
-#include <hwy/foreach_target.h>
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
+#include <hwy/foreach_target.h>
+// clang-format on
 #include "backend/cpu/gemm_kernels.h"
 #include "backend/cpu/simd.h"
 #include "backend/cpu/unroll.h"

@@ -2,9 +2,11 @@
 // From a tile of sums to C: scale, bias, residual, activation, rounding. The tile is still in L1.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm_finish.cpu.cpp"
-#include <hwy/foreach_target.h>
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
+#include <hwy/foreach_target.h>
+// clang-format on
 #include "backend/cpu/activation-inl.h"
 #include "backend/cpu/gemm_kernels.h"
 

@@ -2,9 +2,11 @@
 // Gates to state, one pass.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/rnn.cpu.cpp"
-#include <hwy/foreach_target.h>
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
+#include <hwy/foreach_target.h>
+// clang-format on
 #include "backend/cpu/rnn_kernels.h"
 #include "backend/cpu/simd_math.h"
 

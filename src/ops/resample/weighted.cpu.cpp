@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resample/weighted.cpu.cpp"
-#include <hwy/foreach_target.h>
-#include "backend/cpu/simd.h"
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
+#include <hwy/foreach_target.h>
+// clang-format on
+#include "backend/cpu/simd.h"
 
 #include "ops/resample/weighted.h"
 

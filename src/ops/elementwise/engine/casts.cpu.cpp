@@ -2,10 +2,11 @@
 // NBX_CAST_FNS and NBX_MEMORY_FNS: between lanes, and between a lane and the narrower dtypes that live in memory only.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/elementwise/engine/casts.cpu.cpp"
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
 #include <hwy/foreach_target.h>
-
+// clang-format on
 #include "backend/cpu/simd.h"
 #include "ops/elementwise/engine/functions.h"
 #include "tensor/convert.h"

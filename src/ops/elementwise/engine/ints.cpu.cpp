@@ -2,9 +2,11 @@
 // NBX_INT_FNS and NBX_BOOL_FNS: plain loops in steps of 16, which the compiler turns into vectors for each target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/elementwise/engine/ints.cpu.cpp"
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
 #include <hwy/foreach_target.h>
+// clang-format on
 #include <hwy/highway.h>
 
 #include <limits>

@@ -2,10 +2,11 @@
 // NBX_MATH_FNS for float lanes: vector forms for what models use, the rest through double (one rounding).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/elementwise/engine/math32.cpu.cpp"
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
 #include <hwy/foreach_target.h>
-
+// clang-format on
 #include "backend/cpu/simd_math.h"
 #include "ops/elementwise/engine/functions.h"
 #include "ops/elementwise/engine/scalar_math.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/elementwise/engine/real32.cpu.cpp"
+// The order of these two is Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
-
 #include <hwy/foreach_target.h>
-
+// clang-format on
 #include "ops/elementwise/engine/real-inl.h"
 
 HWY_BEFORE_NAMESPACE();
