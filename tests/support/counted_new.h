@@ -25,8 +25,18 @@ void* operator new(size_t n) { return nbx::counted_new(n, 1); }
 void* operator new[](size_t n) { return nbx::counted_new(n, 1); }
 void* operator new(size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
 void* operator new[](size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
+void* operator new(size_t n, const std::nothrow_t&) noexcept {
+  ++nbx::counted_allocations;
+  return std::malloc(n ? n : 1);
+}
+void* operator new[](size_t n, const std::nothrow_t&) noexcept {
+  ++nbx::counted_allocations;
+  return std::malloc(n ? n : 1);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete[](void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }

@@ -148,7 +148,7 @@ struct Job {
     if (s.rows * s.n == 0) return;
     A* room = reinterpret_cast<A*>(run.workspace);
     const A* w = weight.values(run, s.n, room);
-    const A* b = bias.values(run, s.n, room + s.n);
+    const A* b = bias.values(run, s.n, room ? room + s.n : nullptr);
     parallel_rows(run.team, s.rows, std::max<int64_t>(1, 16384 / s.n), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) row(run, r, w, b);
     });

@@ -2,6 +2,7 @@
 // The same elements in row-major order under another shape: an alias when ATen's view rule allows it, else one copy.
 #include "ops/shape/view/view.h"
 #include "base/check.h"
+#include "base/checked.h"
 #include "ops/shape/views.h"
 #include "shape/strides.h"
 #include "shape/view_rule.h"
@@ -54,12 +55,13 @@ Metas onnx_reshape(const Args& a) {
   const Meta& x = a.tensor("self");
   Ints wanted = a.ints("shape");
   int64_t asked = 1, rest = 1;  // explicit extents; the input's extents that are not copied
+  bool fits = true;             // both products in 63 bits; what does not fit is refused below
   for (int64_t d = 0; d < x.rank(); ++d) {
     const bool copied = !a.flag("allowzero") && d < static_cast<int64_t>(wanted.size()) && wanted[d] == 0;
-    if (!copied) rest *= x.shape[d];
+    if (!copied) fits = fits && checked_mul(rest, x.shape[d], rest);
   }
   for (size_t d = 0; d < wanted.size(); ++d) {
-    if (wanted[d] > 0) asked *= wanted[d];
+    if (wanted[d] > 0) fits = fits && checked_mul(asked, wanted[d], asked);
     if (wanted[d] != 0 || a.flag("allowzero")) continue;
     require(static_cast<int64_t>(d) < x.rank(), Code::shape,
             "onnx_reshape: shape {} copies extent {} of the input, which has rank {} ({})", to_string(wanted), d,
@@ -68,7 +70,7 @@ Metas onnx_reshape(const Args& a) {
   }
   // Without elements their count cannot tell the -1: it follows from the extents that are not copied ([0, 6] to [0,
   // -1]).
-  if (x.numel() == 0 && !a.flag("allowzero") && rest % asked == 0)
+  if (fits && x.numel() == 0 && !a.flag("allowzero") && rest % asked == 0)
     for (int64_t& w : wanted)
       if (w == -1) {
         w = rest / asked;
