@@ -54,6 +54,8 @@ add_custom_target(nbx-tests)
 foreach(group IN LISTS groups)
   add_executable(nbx-test-${group} ${group_${group}})
   target_link_libraries(nbx-test-${group} PRIVATE nbx-test-support ${NBX_MODELS_LIBRARY})
+  # The work is the library's; tests need no more of the optimiser than that they are not slow to build.
+  target_compile_options(nbx-test-${group} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(group STREQUAL "tool-nbx" AND TARGET nbx-command-parts)
     target_link_libraries(nbx-test-${group} PRIVATE nbx-command-parts)
   elseif(group STREQUAL "tool-golden" AND TARGET nbx-golden-parts)
