@@ -193,6 +193,14 @@ TEST(NbxJson, AWeightIsFoundByNameOrByTheLongestEnd) {
                "in no file");
 }
 
+TEST(NbxJson, AFileOfManyTensorsIsReadInTimeThatGrowsWithItsLength) {
+  std::string many = "\"tensors\":{";
+  for (int i = 0; i < 200'000; ++i) many += "\"t" + std::to_string(i) + "\":{},";
+  const Graph g =
+      parse(replaced(kExample, "\"tensors\":{", many));  // quadratic: an hour; the test's time limit ends it
+  EXPECT_EQ(g.nodes.size(), 2u);
+}
+
 TEST(NbxJson, Base64RoundTripsEveryLength) {
   std::vector<std::byte> bytes;
   for (int i = 0; i < 40; ++i) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <unordered_set>
 
 #include "base/check.h"
 #include "io/quote.h"
@@ -16,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 200;             // of JSON; a body in a body costs about six levels
+constexpr size_t kMaxDepth = 200;          // of JSON; a body in a body costs about six levels
 constexpr int64_t kMaxValues = 1'500'000;  // of JSON, keys included: about 100 MB as a tree
 constexpr int64_t kMaxFile = int64_t{1} << 30;
 
@@ -141,30 +140,79 @@ bool is_symbolic(const std::string& type) {
   return false;
 }
 
+// Builds the tree, with bounds on depth and size, and no key twice. The library's own callback form goes through an
+// object again for every element of it: minutes for a large file.
+class Tree final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Tree(const std::string& path) : path_(path) {}
+  Json root;
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(int64_t value) override { return add(value); }
+  bool number_unsigned(uint64_t value) override { return add(value); }
+  bool number_float(double value, const std::string&) override { return add(value); }
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& text) override {
+    count();
+    const auto [place, fresh] = open_.back()->get_ref<Json::object_t&>().emplace(text, nullptr);
+    require(fresh, Code::file, "{}: the key {} is given twice in one object", path_, quote(text));
+    value_ = &place->second;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const Json::exception& error) override {
+    fail(Code::file, "{}: no valid JSON: {}", path_, quote(error.what(), 200));
+  }
+
+ private:
+  void count() { require(++values_ <= kMaxValues, Code::file, "{}: more than {} values", path_, kMaxValues); }
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  Json* place(Json value) {
+    count();
+    Json* at = &root;
+    if (!open_.empty() && open_.back()->is_object()) at = value_;
+    if (!open_.empty() && open_.back()->is_array()) {
+      auto& list = open_.back()->get_ref<Json::array_t&>();
+      list.emplace_back();
+      at = &list.back();
+    }
+    *at = std::move(value);
+    return at;
+  }
+  bool open(Json value) {
+    require(open_.size() < kMaxDepth, Code::file, "{}: nested more than {} levels deep", path_, kMaxDepth);
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::string& path_;
+  std::vector<Json*> open_;
+  Json* value_ = nullptr;  // of the key read last
+  int64_t values_ = 0;
+};
+
 }  // namespace
 
 Json parse_json(const FileBytes& file) {
   require(file->size() <= kMaxFile, Code::file,
           "{}: {} bytes; a graph has at most {} (weights belong into a safetensors file)", file->path(), file->size(),
           kMaxFile);
-  int64_t values = 0;
-  std::vector<std::unordered_set<std::string>> keys;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    require(depth <= kMaxDepth, Code::file, "{}: nested more than {} levels deep", file->path(), kMaxDepth);
-    require(++values <= kMaxValues, Code::file, "{}: more than {} values", file->path(), kMaxValues);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key)
-      require(keys.back().insert(value.get_ref<const std::string&>()).second, Code::file,
-              "{}: the key {} is given twice in one object", file->path(), quote(value.get_ref<const std::string&>()));
-    return true;
-  };
-  try {
-    const auto* text = reinterpret_cast<const char*>(file->data());
-    return Json::parse(text, text + file->size(), check);
-  } catch (const Json::exception& error) {
-    fail(Code::file, "{}: no valid JSON: {}", file->path(), quote(error.what(), 200));
-  }
+  Tree tree(file->path());
+  const auto* text = reinterpret_cast<const char*>(file->data());
+  Json::sax_parse(text, text + file->size(), &tree);
+  return std::move(tree.root);
 }
 
 Sym symbol_from_json(const Json& json, const std::string& where) {

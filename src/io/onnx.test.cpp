@@ -404,6 +404,19 @@ TEST(Onnx, MalformedModelsAreRefusedWithTheNameOfWhatIsWrong) {
                "given twice");
 }
 
+TEST(Onnx, MoreIntegersThanTheShapeHoldsAreRefusedBeforeTheyAreParsed) {
+  ModelProto m = relu();
+  auto* t = m.mutable_graph()->add_initializer();
+  t->set_name("w");
+  t->set_data_type(TensorProto::INT64);
+  t->add_dims(2);
+  t->add_dims(3);
+  for (int i = 0; i < 7; ++i) t->add_int64_data(i - 3);
+  EXPECT_NAMES(error_text(Code::file, [&] { import(m); }), "7 elements, the shape has 6");
+  t->mutable_int64_data()->RemoveLast();
+  EXPECT_EQ(named(import(m), "w")->constant.to_ints(), (std::vector<int64_t>{-3, -2, -1, 0, 1, 2}));
+}
+
 TEST(Onnx, ATruncatedFileIsRefusedAtEveryLength) {
   ModelProto m = relu();
   set_raw(m.mutable_graph()->add_initializer(), "w", std::vector<float>(16, 1.f), {16});

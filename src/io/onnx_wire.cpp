@@ -3,6 +3,7 @@
 
 #include <onnx-ml.pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -346,6 +347,7 @@ class Walk {
     require(chunks <= 1, Code::file,
             "{}: {}: has {} fields with data (raw_data, float_data, double_data); one is allowed", name_, path(),
             chunks);
+    const int64_t room = elements(begin, end);
     int pairs = 0;
     for (size_t at = begin; at < end;) {
       const Field field = next(at, end);
@@ -355,8 +357,11 @@ class Walk {
       if (field.number == onnx::TensorProto::kInt32DataFieldNumber ||
           field.number == onnx::TensorProto::kInt64DataFieldNumber ||
           field.number == onnx::TensorProto::kUint64DataFieldNumber) {
-        append(field,
-               out);  // weights of integers: their size is checked against the shape, not against the graph's limit
+        // Weights of integers: bounded by their shape and not by the graph's limit, as parsed they can take eightfold
+        // room.
+        const int64_t count = varints(field);
+        require(count <= room, Code::file, "{}: {}: {} elements, the shape has {}", name_, path(), count, room);
+        append(field, out);
       } else {
         copy(known.begin[r].kind, field, out);
       }
@@ -366,6 +371,38 @@ class Walk {
     write_varint(out, onnx::TensorProto::kRawDataFieldNumber << 3 | 2);
     write_varint(out, sizeof payload);
     out.append(reinterpret_cast<const char*>(&payload), sizeof payload);
+  }
+
+  // Numbers in a packed field, or the one of another.
+  int64_t varints(const Field& field) const {
+    if (field.wire != 2) return 1;
+    return std::count_if(bytes_.begin() + static_cast<std::ptrdiff_t>(field.payload),
+                         bytes_.begin() + static_cast<std::ptrdiff_t>(field.end),
+                         [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
+  }
+
+  // Of a tensor, by its dims; what does not fit into 63 bits counts as the most that does.
+  int64_t elements(size_t begin, size_t end) {
+    int64_t product = 1;
+    const auto times = [&](uint64_t dim) {
+      if (dim > static_cast<uint64_t>(INT64_MAX) ||
+          __builtin_mul_overflow(product, static_cast<int64_t>(dim), &product))
+        product = INT64_MAX;
+    };
+    for (size_t at = begin; at < end;) {
+      const Field field = next(at, end);
+      if (field.number != onnx::TensorProto::kDimsFieldNumber || (field.wire != 0 && field.wire != 2)) continue;
+      uint64_t dim = 0;
+      size_t from = field.wire == 2 ? field.payload : field.begin;
+      if (field.wire == 0) from += read_varint(bytes_.data() + from, field.end - from, dim);
+      while (from < field.end) {
+        const size_t used = read_varint(bytes_.data() + from, field.end - from, dim);
+        if (used == 0) break;
+        from += used;
+        times(dim);
+      }
+    }
+    return product;
   }
 
   static bool is_bytes(const Field& field) {
