@@ -21,6 +21,9 @@ inline void* counted_new(size_t bytes, size_t alignment) {
 }
 }  // namespace nbx
 
+// The replaced pair is malloc and free throughout; the compiler sees only one half of it at a time.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 void* operator new(size_t n) { return nbx::counted_new(n, 1); }
 void* operator new[](size_t n) { return nbx::counted_new(n, 1); }
 void* operator new(size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
