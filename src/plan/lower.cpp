@@ -42,8 +42,9 @@ int add_constant(std::vector<Cell>& cells, const Tensor& value, std::string name
   c.place = Cell::Place::constant;
   c.root = static_cast<int>(cells.size());
   c.name = std::move(name);
+  const int id = c.root;
   cells.push_back(std::move(c));
-  return c.root;
+  return id;
 }
 
 int open_frame(PathState& path, const Graph& graph) {
@@ -224,8 +225,8 @@ class Lowering {
     for (const Meta& m : outputs)
       require(m.rank() <= kMaxRank, Code::shape, "{}: a result of {} dims; at most {} are supported",
               node.op->parsed.full_name(), m.rank(), kMaxRank);
-    if (node.op->has(kShapeOnly) || (all_known && !node.op->has(kRandom) && may_fold(args, outputs))) {
-      fold(item, node, args, outputs, operands);
+    if (node.op->has(kShapeOnly) || (all_known && !node.op->has(kRandom) && may_fold(outputs))) {
+      fold(item, node, args, outputs);
       return true;
     }
     Step step;
@@ -266,16 +267,14 @@ class Lowering {
     return std::move(copy.values);
   }
 
-  bool may_fold(const Args& args, const Metas& outputs) const {
+  bool may_fold(const Metas& outputs) const {
     int64_t bytes = 0;
     for (const Meta& m : outputs)
       if (m.alias < 0) bytes += m.bytes();
-    (void)args;
     return bytes <= options_.fold_bytes;
   }
 
-  void fold(const PathState::Item& item, const Node& node, Args& args, const Metas& outputs,
-            const std::vector<int>& operands) {
+  void fold(const PathState::Item& item, const Node& node, Args& args, const Metas& outputs) {
     std::vector<Tensor> results;
     if (node.op->has(kShapeOnly)) {
       for (const Meta& m : outputs) results.push_back(Tensor::empty(m.shape, m.dtype));
@@ -301,7 +300,6 @@ class Lowering {
       }
       results = run_call(call);
     }
-    (void)operands;
     Frame& f = path_.frames[static_cast<size_t>(item.frame)];
     for (size_t i = 0; i < results.size(); ++i) {
       const int id = node.outputs[i];

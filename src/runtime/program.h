@@ -14,6 +14,15 @@
 
 namespace nbx {
 
+// What a session's options say to the lowering.
+inline LowerOptions lower_options(const SessionOptions& options, PackCache* packs = nullptr) {
+  LowerOptions lower;
+  lower.fuse = options.fuse;
+  lower.prefer = options.prefer;
+  lower.packs = packs;
+  return lower;
+}
+
 // The arena of a first stage, with nothing bound or packed.
 Layout plan_layout(const Stage& stage, const std::vector<Cell>& cells, int first_output_slot);
 

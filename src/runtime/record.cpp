@@ -9,10 +9,7 @@ namespace nbx {
 Recording record_launches(const Graph& graph, const Metas& inputs, const Profile& profile, LaunchSink& sink,
                           const SessionOptions& options) {
   PathState path = begin_path(graph, inputs);
-  LowerOptions lower;
-  lower.fuse = options.fuse;
-  lower.prefer = options.prefer;
-  const Stage stage = lower_stage(path, lower);
+  const Stage stage = lower_stage(path, lower_options(options));
   const Layout layout = plan_layout(stage, path.cells, static_cast<int>(graph.inputs.size()));
   for (const Step& step : stage.steps) {
     Metas outputs;

@@ -55,11 +55,7 @@ std::unique_ptr<Runner::Node> Runner::make_node(PathState path, std::vector<Buff
                                                 std::vector<int> carried_cells) {
   auto node = std::make_unique<Node>();
   node->path = std::move(path);
-  LowerOptions lower;
-  lower.fuse = options_.fuse;
-  lower.prefer = options_.prefer;
-  lower.packs = &packs_;
-  node->stage = lower_stage(node->path, lower);
+  node->stage = lower_stage(node->path, lower_options(options_, &packs_));
   node->program = std::make_unique<Program>(node->stage, node->path.cells, carried, carried_cells,
                                             static_cast<int>(graph_.inputs.size()));
   node->program->bind(arena_);
@@ -279,11 +275,7 @@ SessionStats Runner::stats() const {
 
 std::string Runner::describe(const Metas& inputs) {
   PathState path = begin_path(graph_, inputs);
-  LowerOptions lower;
-  lower.fuse = options_.fuse;
-  lower.prefer = options_.prefer;
-  lower.packs = &packs_;
-  const Stage stage = lower_stage(path, lower);
+  const Stage stage = lower_stage(path, lower_options(options_, &packs_));
   const Program program(stage, path.cells, {}, {}, static_cast<int>(graph_.inputs.size()));
   std::string out = program.text(path.cells);
   if (!stage.finished)

@@ -39,6 +39,9 @@ class SteadyState : public testing::TestWithParam<Case> {};
 TEST_P(SteadyState, AllocatesNothing) {
   const std::string path = std::string(NBX_SOURCE_DIR "/.models/") + GetParam().path;
   struct stat s;
+  const char* required = std::getenv("NBX_REQUIRE_MODELS");  // as for the tests models-*
+  if (stat(path.c_str(), &s) != 0 && required && std::string(required) == "1")
+    FAIL() << "the model package is not installed: " << path;
   if (stat(path.c_str(), &s) != 0)
     GTEST_SKIP() << "the model package is not installed: " << path;  // ./nbx-dev test installs it
   Session session(Model::load(path), {.threads = 2});

@@ -24,6 +24,7 @@ inline void* counted_new(size_t bytes, size_t alignment) {
 // The replaced pair is malloc and free throughout; the compiler sees only one half of it at a time.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
+// NOLINTBEGIN(misc-definitions-in-headers): one file of a binary includes this.
 void* operator new(size_t n) { return nbx::counted_new(n, 1); }
 void* operator new[](size_t n) { return nbx::counted_new(n, 1); }
 void* operator new(size_t n, std::align_val_t a) { return nbx::counted_new(n, static_cast<size_t>(a)); }
@@ -46,3 +47,4 @@ void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+// NOLINTEND(misc-definitions-in-headers)
