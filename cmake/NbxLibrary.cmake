@@ -54,6 +54,10 @@ if(nbx_kernel_sources)
   set_source_files_properties(${nbx_kernel_sources} PROPERTIES
     COMPILE_OPTIONS "${NBX_KERNEL_OPTIONS}")
 endif()
+# Parsers of text and protobuf: large headers whose code the optimiser spends seconds on, and nothing that runs often.
+set(nbx_parser_sources ${nbx_sources})
+list(FILTER nbx_parser_sources INCLUDE REGEX "/io/(nbx_json|onnx|safetensors)[^/]*\\.cpp$")
+set_source_files_properties(${nbx_parser_sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
 
 # What our own programs and tests see beside the public headers: src/, the dependencies, the NBX_HAVE_ switches.
 add_library(nbx-inside INTERFACE)

@@ -59,8 +59,6 @@ class Reader {
     fail(Code::file, "{}: {}: {}", file_->path(), where, one_line(what));
   }
   std::string at(const std::string& where) const { return file_->path() + ": " + where; }
-  static std::string shown(const Json& json) { return quote(json.dump(-1, ' ', true, Json::error_handler_t::replace)); }
-
   const Json& need(const Json& object, const char* field, Json::value_t type, const std::string& where) const {
     if (!object.is_object()) bad(where, shown(object) + " is no object");
     const auto it = object.find(field);

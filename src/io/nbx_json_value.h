@@ -17,6 +17,7 @@ namespace nbx {
 
 // The tree of a file's text. Error (file): no JSON, nested too deeply, too large, a key twice in one object.
 nlohmann::json parse_json(const FileBytes& file);
+std::string shown(const nlohmann::json& json);  // quoted and cut, for messages
 
 // Tensor id of the file → graph tensor; nothing when there is no such id.
 using FindTensor = std::function<std::optional<int>(const std::string&)>;
