@@ -37,7 +37,7 @@ int main(int count, char** arguments) {
   nbx_model* model = NULL;
   nbx_session* session = NULL;
   nbx_result* result = NULL;
-  nbx_session_options options = {sizeof options, 2, 0};
+  nbx_session_options options = {sizeof options, 2, 0, 0};
   if (count != 2) {
     fprintf(stderr, "usage: %s MODEL\n", arguments[0]);
     return 2;

@@ -82,6 +82,7 @@ typedef struct nbx_session_options {
   size_t size;          /* sizeof(nbx_session_options) */
   int32_t threads;      /* 0: one per core that the process may use; at most 1024 */
   int32_t max_programs; /* input shapes kept ready; 0: the default of 32 */
+  int64_t memory_limit; /* bytes for activations, a plan that needs more is refused; 0: what the machine has */
 } nbx_session_options;
 
 typedef struct nbx_session_stats {

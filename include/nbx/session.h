@@ -59,6 +59,9 @@ struct SessionOptions {
   int max_programs = 32;  // input shapes kept ready; the least recently used goes first
   bool fuse = true;       // off: every op by itself (to compare, to debug)
   std::string prefer;     // name part of kernels to prefer where they serve: "onednn"
+  // Bytes for activations: the arena of a plan, and what a loop holds between iterations. A plan that needs more is
+  // refused (budget) before it runs. Weights are not counted. 0: what the machine has.
+  int64_t memory_limit = 0;
 };
 
 struct SessionStats {

@@ -235,12 +235,13 @@ nbx_status nbx_session_new(const nbx_model* model, const nbx_session_options* op
     given(out, "nbx_session_new", "out");
     nbx::SessionOptions wanted;
     if (options) {
-      constexpr size_t kFirst = offsetof(nbx_session_options, max_programs) + sizeof(int32_t);
+      constexpr size_t kFirst = offsetof(nbx_session_options, memory_limit) + sizeof(int64_t);
       require(options->size >= kFirst, Code::value, "nbx_session_new: options.size is {}, set it to sizeof of it ({})",
               options->size, sizeof(nbx_session_options));
       wanted.threads = options->threads;
       require(options->max_programs >= 0, Code::value, "nbx_session_new: max_programs is {}, it must not be negative",
               options->max_programs);
+      wanted.memory_limit = options->memory_limit;
       if (options->max_programs > 0) wanted.max_programs = options->max_programs;
     }
     auto made = std::make_unique<nbx_session>();

@@ -34,6 +34,8 @@ class Stack {
     all_.select(0, count_++).copy_(piece);
   }
 
+  int64_t bytes() const { return all_.defined() ? all_.nbytes() : 0; }
+
   // With no piece the shape is what the body declares, where it does.
   Tensor result() const {
     if (count_ == 0) {
@@ -64,6 +66,17 @@ class Stack {
   DType dtype_ = DType::float32;
   int64_t count_ = 0, room_ = 0;
 };
+
+// What an iteration leaves for the next one must stay within the session's limit: a state may grow without bound.
+void check_held(std::span<const Tensor> state, std::span<const Stack> pieces, int64_t limit, int64_t iteration,
+                const std::string& name) {
+  if (limit <= 0) return;
+  int64_t bytes = 0;
+  for (const Tensor& t : state) bytes += t.nbytes();
+  for (const Stack& s : pieces) bytes += s.bytes();
+  if (bytes > limit)
+    fail(Code::budget, "'{}' holds {} bytes after iteration {}, the limit is {}", name, bytes, iteration, limit);
+}
 
 }  // namespace
 
@@ -103,6 +116,7 @@ std::vector<Tensor> Runner::run_loop(const nbx::Node& node, const std::vector<Va
     in[1] = out[0];
     for (size_t s = 0; s < states; ++s) in[2 + s] = out[1 + s];
     for (size_t s = 0; s < scans; ++s) pieces[s].add(out[1 + states + s]);
+    check_held(std::span(in).subspan(2, states), pieces, options_.memory_limit, i, node.name);
   }
   std::vector<Tensor> results(in.begin() + 2, in.begin() + 2 + static_cast<std::ptrdiff_t>(states));
   for (const Stack& stack : pieces) results.push_back(stack.result());
@@ -150,6 +164,7 @@ std::vector<Tensor> Runner::run_scan(const nbx::Node& node, const std::vector<Va
     runner.run(in, out);
     for (size_t s = 0; s < states; ++s) state[s] = out[s];
     for (size_t s = 0; s < scans; ++s) pieces[s].add(out[states + s]);
+    check_held(state, pieces, options_.memory_limit, i, node.name);
   }
   std::vector<Tensor> results = std::move(state);
   for (const Stack& stack : pieces) results.push_back(stack.result());

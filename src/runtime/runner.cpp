@@ -58,8 +58,14 @@ std::unique_ptr<Runner::Node> Runner::make_node(PathState path, std::vector<Buff
   node->stage = lower_stage(node->path, lower_options(options_, &packs_));
   node->program = std::make_unique<Program>(node->stage, node->path.cells, carried, carried_cells,
                                             static_cast<int>(graph_.inputs.size()));
-  node->program->bind(arena_);
   node->arena_bytes = node->program->layout().arena_bytes;
+  if (options_.memory_limit > 0 && node->arena_bytes > options_.memory_limit)
+    fail(
+        Code::budget,
+        "'{}' needs {} bytes for activations with these inputs (no plan can need less than {}), the limit is {}; raise "
+        "the limit or make the inputs smaller",
+        graph_.name, node->arena_bytes, node->program->layout().lower_bound, options_.memory_limit);
+  node->program->bind(arena_);
   node->lower_bound = node->program->layout().lower_bound;
   if (node->arena_bytes > stats_.arena_bytes) {
     stats_.arena_bytes = node->arena_bytes;

@@ -67,6 +67,8 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options) {
   require(model != nullptr, Code::value, "Session: the model is null");
   require(options.threads >= 0 && options.threads <= 1024, Code::value,
           "Session: threads is {}; 0 (one per core) to 1024 are allowed", options.threads);
+  require(options.memory_limit >= 0, Code::value, "Session: memory_limit is {}; 0 (no limit) or a number of bytes",
+          options.memory_limit);
   impl_ = std::make_unique<Impl>(std::move(model), options);
 }
 Session::~Session() = default;

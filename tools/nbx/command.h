@@ -19,6 +19,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   int threads = 0;
   int repeat = 0;
+  uint64_t memory_limit = 0;
   bool json = false, no_fuse = false;
 };
 int run(const RunOptions& options);

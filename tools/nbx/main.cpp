@@ -25,6 +25,9 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("[NAME=]FILE");
   cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
   cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
+  cmd->add_option("--memory-limit", o->memory_limit,
+                  "refuse a plan whose activations need more, for example 200MiB; weights are not counted")
+      ->transform(CLI::AsSizeValue(false));
   cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")
       ->check(CLI::Range(0, 1000000));
   cmd->add_option("--profile", o->profile,

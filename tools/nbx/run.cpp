@@ -110,6 +110,7 @@ int run(const RunOptions& o) {
   options.threads = o.threads;
   options.fuse = !o.no_fuse;
   options.prefer = o.prefer;
+  options.memory_limit = static_cast<int64_t>(std::min<uint64_t>(o.memory_limit, INT64_MAX));
   Session session(model, options);
   const double load_ms = now_ms() - t0;
 
