@@ -15,7 +15,10 @@ def shapes(model):
     """--shape arguments where the benchmark knows sensible ones; elsewhere free extents are 1."""
     for _, path, inputs in bench_models.CASES:
         if path == str(model):
-            given = [f"{name}={','.join(map(str, shape))}" for name, (_, shape, _, _) in inputs.items() if shape]
+            # [dtype, shape, low, high] is drawn, [dtype, values] is given: its shape is that of the values.
+            extents = {name: how[1] if len(how) == 4 else [len(how[1])] if isinstance(how[1], list) else []
+                       for name, how in inputs.items()}
+            given = [f"{name}={','.join(map(str, shape))}" for name, shape in extents.items() if shape]
             return [part for shape in given for part in ("--shape", shape)]
     return []
 
