@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <nbx/session.h>
-#include <sched.h>
 
 #include <mutex>
-#include <thread>
 
 #include "base/check.h"
 #include "runtime/runner.h"
@@ -12,13 +10,6 @@
 namespace nbx {
 
 namespace {
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
 
 void check_input(const ValueInfo& info, DType dtype, const Shape& shape) {
   // No text is made unless something is wrong: this runs before every run.

@@ -20,7 +20,7 @@ struct RunOptions {
   int threads = 0;
   int repeat = 0;
   uint64_t memory_limit = 0;
-  bool json = false, no_fuse = false;
+  bool json = false, no_fuse = false, table = false;
 };
 int run(const RunOptions& options);
 
@@ -38,6 +38,10 @@ struct OpsOptions {
 int ops(const OpsOptions& options);
 
 int devices(bool json);
+int bench_machine(int threads, bool json);
+
+// One line an op and kernel, with percentages of the machine's limits, which it measures.
+void print_profile(const std::vector<ProfileEvent>& events, int threads);
 
 // Progress for people: to the terminal's stderr only, on one line that is wiped at the end.
 class Progress {

@@ -32,6 +32,8 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 1000000));
   cmd->add_option("--profile", o->profile,
                   "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
+  cmd->add_flag("--table", o->table,
+                "after the runs, profile one more and print it: time, bytes, flops, % of the limits");
   cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
   cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
   cmd->add_flag("--json", o->json, "print a report for machines");
@@ -75,6 +77,22 @@ void add_devices(CLI::App& app, Action& action) {
   cmd->callback([json, &action] { action = [json] { return devices(*json); }; });
 }
 
+void add_bench(CLI::App& app, Action& action) {
+  CLI::App* cmd = app.add_subcommand("bench", "Measure.");
+  cmd->require_subcommand(1);
+  struct Options {
+    int threads = 0;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* machine =
+      cmd->add_subcommand("machine", "What this machine can do: copy, float32 GEMM, latency of a call.");
+  machine->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
+  machine->add_flag("--json", o->json, "print for machines");
+  machine->footer("Example:\n  nbx bench machine --threads 2 --json");
+  machine->callback([o, &action] { action = [o] { return bench_machine(o->threads, o->json); }; });
+}
+
 }  // namespace
 }  // namespace nbx::command
 
@@ -116,10 +134,12 @@ int main(int argc, char** argv) {
   command::add_inspect(app, action);
   command::add_ops(app, action);
   command::add_devices(app, action);
+  command::add_bench(app, action);
   const auto named = [&](const CLI::App* a) { return a->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
     return report(
-        fmt::format("there is no command '{}'; run, inspect, ops and devices are there (nbx --help)", argv[1]), 2);
+        fmt::format("there is no command '{}'; run, inspect, ops, devices and bench are there (nbx --help)", argv[1]),
+        2);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

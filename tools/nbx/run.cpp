@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/atomic_file.h"
+#include "base/check.h"
 #include "io/load_inputs.h"
 #include "memory/process.h"
 #include "nbx/command.h"
@@ -100,6 +101,7 @@ void check_target(const std::string& path, bool is_output) {
 int run(const RunOptions& o) {
   check_target(o.output, true);
   check_target(o.profile, false);
+  require(!(o.json && o.table), Code::value, "--table is for people and --json for machines; leave one out");
   const int64_t before = resident_bytes().value_or(0);
   Progress progress;
   progress.show(fmt::format("loading {} ...", o.model));
@@ -145,11 +147,11 @@ int run(const RunOptions& o) {
       }
     }
   }
-  if (!o.profile.empty()) {
+  if (!o.profile.empty() || o.table) {
     session.profile(true);
     run_once();
     session.profile(false);
-    write_trace(o.profile, session.last_profile());
+    if (!o.profile.empty()) write_trace(o.profile, session.last_profile());
   }
   progress.clear();
 
@@ -207,6 +209,7 @@ int run(const RunOptions& o) {
   if (o.repeat > 0) fmt::print(", {} more: min {:.3f} ms, median {:.3f} ms", o.repeat, min_ms, median_ms);
   fmt::print(", {} threads, peak memory {}, planned {}\n", session.threads(), human_bytes(peak),
              human_bytes(stats.arena_bytes));
+  if (o.table) print_profile(session.last_profile(), session.threads());
   return 0;
 }
 

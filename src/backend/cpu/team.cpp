@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -229,6 +231,13 @@ void parallel_rows(Team& team, int64_t n, int64_t grain, FunctionRef<void(int64_
     const int64_t begin = chunk * grain;
     fn(begin, std::min(n, begin + grain));
   });
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 }  // namespace nbx

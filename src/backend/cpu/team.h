@@ -40,6 +40,9 @@ class Team {
   std::unique_ptr<State> state_;
 };
 
+// Cores that this process may use; at least 1.
+int usable_cores();
+
 // fn(begin, end) over [0, n) in chunks of `grain` (>= 1; the last may be shorter). n <= grain runs inline.
 void parallel_rows(Team& team, int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> fn);
 
