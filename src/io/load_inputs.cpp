@@ -36,10 +36,6 @@ Kind kind_of(const std::string& path) {
   fail(Code::value, "{}: an input file ends in one of {}", path, kKnown);
 }
 
-NamedTensors read_archive(const std::string& path, Kind kind, const Limits& limits) {
-  return kind == Kind::npz ? read_npz(path, limits) : read_safetensors(path, limits).tensors;
-}
-
 std::string describe(const InputSpec& input) {
   return fmt::format("{} ({})", quote(input.name), to_string(input.type));
 }
@@ -48,6 +44,36 @@ std::string describe(const std::vector<InputSpec>& inputs) {
   std::string text;
   for (const InputSpec& input : inputs) text += (text.empty() ? "" : ", ") + describe(input);
   return text.empty() ? "none" : text;
+}
+
+// Error unless a value of this type fits what the model declares.
+void check_type(const std::string& where, const InputSpec& input, DType dtype, const Shape& shape) {
+  const bool dtype_fits = !input.type.dtype || dtype == *input.type.dtype;
+  require(dtype_fits, Code::dtype, "{}: {} for input {}: the dtype must be {}", where, nbx::describe(dtype, shape),
+          describe(input), name(input.type.dtype.value_or(DType::float32)));
+  if (!input.type.dims) return;
+  const std::vector<DimSpec>& dims = *input.type.dims;
+  require(shape.size() == dims.size(), Code::shape, "{}: {} for input {}: the rank is {}, it must be {}", where,
+          nbx::describe(dtype, shape), describe(input), shape.size(), dims.size());
+  for (size_t d = 0; d < dims.size(); ++d)
+    require(!dims[d].fixed() || dims[d].extent == shape[d], Code::shape,
+            "{}: {} for input {}: dim {} is {}, it must be {}", where, nbx::describe(dtype, shape), describe(input), d,
+            shape[d], dims[d].extent);
+}
+
+// The tensors of an archive. Safetensors are views of the file; compressed members are held to the inputs of their
+// names before they are unpacked, and what no input wants is not.
+NamedTensors read_archive(const std::string& path, Kind kind, std::span<const InputSpec> inputs, const Limits& limits) {
+  if (kind != Kind::npz) return read_safetensors(path, limits).tensors;
+  return read_npz(path, limits, [&](const std::string& name, DType dtype, const Shape& shape, size_t members) {
+    for (const InputSpec& input : inputs) {
+      // A single tensor may stand for a single input whatever its name.
+      if (input.name != name && !(inputs.size() == 1 && members == 1)) continue;
+      check_type(path, input, dtype, shape);
+      return true;
+    }
+    return false;
+  });
 }
 
 int64_t declared_rank(const InputSpec& input, int64_t unknown) {
@@ -118,7 +144,7 @@ Tensor sound_input(const std::string& path, const InputSpec& input, std::vector<
 }
 
 Tensor archive_input(const std::string& path, Kind kind, const InputSpec& input, const Limits& limits) {
-  const NamedTensors tensors = read_archive(path, kind, limits);
+  const NamedTensors tensors = read_archive(path, kind, {&input, 1}, limits);
   if (const Tensor* tensor = tensors.find(input.name)) return *tensor;
   require(tensors.size() == 1, Code::value, "{}: no tensor is named {}; the file has {}", path, quote(input.name),
           tensors.names());
@@ -139,6 +165,7 @@ Argument parse_argument(const std::string& text, const std::vector<InputSpec>& i
         (out.input == nullptr || input.name.size() > out.input->name.size()))
       out.input = &input;
   out.path = out.input == nullptr ? text : text.substr(out.input->name.size() + 1);
+  require(!out.path.empty(), Code::value, "-i '{}': there is no file name in it; write NAME=FILE or FILE", text);
   if (out.input != nullptr) return out;
   const size_t equals = text.find('='), slash = text.find('/');
   const bool looks_named = equals != std::string::npos && (slash == std::string::npos || equals < slash);
@@ -168,7 +195,7 @@ class Loader {
     for (const std::string& path : unnamed) {
       const Kind kind = kind_of(path);
       if (kind == Kind::npz || kind == Kind::safetensors) {
-        match(path, read_archive(path, kind, limits_));
+        match(path, read_archive(path, kind, inputs_, limits_));
       } else {
         single.push_back(path);
       }
@@ -254,18 +281,7 @@ std::vector<InputSpec> input_specs(const Graph& graph) {
 }
 
 void check_input(const std::string& where, const InputSpec& input, const Tensor& tensor) {
-  const bool dtype_fits = !input.type.dtype || tensor.dtype() == *input.type.dtype;
-  require(dtype_fits, Code::dtype, "{}: {} for input {}: the dtype must be {}", where, nbx::describe(tensor),
-          describe(input), name(input.type.dtype.value_or(DType::float32)));
-  if (!input.type.dims) return;
-  const std::vector<DimSpec>& dims = *input.type.dims;
-  require(tensor.rank() == static_cast<int64_t>(dims.size()), Code::shape,
-          "{}: {} for input {}: the rank is {}, it must be {}", where, nbx::describe(tensor), describe(input),
-          tensor.rank(), dims.size());
-  for (size_t d = 0; d < dims.size(); ++d)
-    require(!dims[d].fixed() || dims[d].extent == tensor.shape()[d], Code::shape,
-            "{}: {} for input {}: dim {} is {}, it must be {}", where, nbx::describe(tensor), describe(input), d,
-            tensor.shape()[d], dims[d].extent);
+  check_type(where, input, tensor.dtype(), tensor.shape());
 }
 
 Tensor load_input(const std::string& path, const InputSpec& input, std::vector<std::string>& notes,

@@ -23,12 +23,33 @@ constexpr Kind kKinds[] = {
 
 }  // namespace
 
+namespace {
+
+// A full disk behind standard output must not look like success.
+int finished(int code) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  fmt::print(stderr, "nbx-golden: error: standard output: what was printed could not all be written\n");
+  return 2;
+}
+
+void usage() {
+  fmt::print("usage: nbx-golden KIND ...\n");
+  for (const Kind& k : kKinds) fmt::print("  nbx-golden {:10} {}\n", k.name, k.help);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--help" && std::string_view(argv[i]) != "-h") continue;
+    usage();
+    return finished(0);
+  }
   if (argc >= 2) {
     for (const Kind& k : kKinds) {
       if (k.name != argv[1]) continue;
       try {
-        return k.run(argc - 2, argv + 2);
+        return finished(k.run(argc - 2, argv + 2));
       } catch (const nbx::Error& e) {
         fmt::print(stderr, "nbx-golden: error: {}\n", e.what());
         return e.code() == nbx::Code::internal ? 3 : 2;
@@ -37,10 +58,10 @@ int main(int argc, char** argv) {
         return 3;
       }
     }
-    if (std::string_view(argv[1]) != "--help" && std::string_view(argv[1]) != "-h")
-      fmt::print(stderr, "nbx-golden: error: unknown kind '{}'\n", argv[1]);
+    fmt::print(stderr, "nbx-golden: error: unknown kind '{}'\n", argv[1]);
+  } else {
+    fmt::print(stderr, "nbx-golden: error: say which kind\n");
   }
-  fmt::print("usage: nbx-golden KIND ...\n");
-  for (const Kind& k : kKinds) fmt::print("  nbx-golden {:10} {}\n", k.name, k.help);
-  return argc >= 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h") ? 0 : 2;
+  usage();
+  return 2;
 }

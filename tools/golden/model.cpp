@@ -6,12 +6,14 @@
 
 #include <sys/stat.h>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "golden/archive.h"
 #include "golden/golden.h"
+#include "io/nbx_json_value.h"
 #include "io/safetensors.h"
 #include "models/builders.h"
 #include "ops/compare.h"
@@ -34,6 +36,25 @@ struct Wanted {
   bool exact = false;
   double atol = 0, rtol = 0;
 };
+
+// The field, if it is there and of this kind; else an error (file) that names it and its value.
+const Json& need(const Json& object, const char* field, bool (Json::*is)() const noexcept, const char* kind,
+                 const std::string& where) {
+  require(object.is_object(), Code::file, "{}: {} is no object", where, shown(object));
+  const auto at = object.find(field);
+  require(at != object.end(), Code::file, "{}: field '{}' is missing; it must be {}", where, field, kind);
+  require(((*at).*is)(), Code::file, "{}: field '{}' is {}; it must be {}", where, field, shown(*at), kind);
+  return *at;
+}
+std::string need_text(const Json& object, const char* field, const std::string& where) {
+  return need(object, field, &Json::is_string, "text", where).get<std::string>();
+}
+double number_or_zero(const Json& object, const char* field, const std::string& where) {
+  return object.contains(field) ? need(object, field, &Json::is_number, "a number", where).get<double>() : 0.0;
+}
+bool flag_or_false(const Json& object, const char* field, const std::string& where) {
+  return object.contains(field) && need(object, field, &Json::is_boolean, "true or false", where).get<bool>();
+}
 
 bool file_exists(const std::string& path) {
   struct stat s;
@@ -159,8 +180,8 @@ std::vector<std::string> compare(const NamedTensors& results, const NamedTensors
   return wrong;
 }
 
-void run_case(const Json& manifest, const Json& c, const std::string& folder, const std::string& weights,
-              const std::string& graph, const std::vector<int>& threads, Counts& counts) {
+void run_case(const Json& manifest, const Json& c, const std::string& where, const std::string& folder,
+              const std::string& weights, const std::string& graph, const std::vector<int>& threads, Counts& counts) {
   const std::string label =
       fmt::format("{}/{} {}", manifest.value("model", "?"), c.value("name", "?"), graph.substr(graph.rfind('/') + 1));
   try {
@@ -171,19 +192,26 @@ void run_case(const Json& manifest, const Json& c, const std::string& folder, co
       ++counts.skipped;
       return;
     }
-    const NamedTensors inputs = read_safetensors(folder + "/" + c.at("inputs_file").get<std::string>()).tensors;
-    const NamedTensors reference = read_safetensors(folder + "/" + c.at("outputs_file").get<std::string>()).tensors;
+    const NamedTensors inputs = read_safetensors(folder + "/" + need_text(c, "inputs_file", where)).tensors;
+    const std::string outputs_file = folder + "/" + need_text(c, "outputs_file", where);
+    const NamedTensors reference = read_safetensors(outputs_file).tensors;
     std::vector<Wanted> wanted;
-    for (const Json& o : c.at("outputs"))
-      wanted.push_back(
-          {o.at("name").get<std::string>(), o.value("exact", false), o.value("atol", 0.0), o.value("rtol", 0.0)});
+    for (const Json& o : need(c, "outputs", &Json::is_array, "a list", where)) {
+      const std::string at = where + ".outputs";
+      wanted.push_back({need_text(o, "name", at), flag_or_false(o, "exact", at), number_or_zero(o, "atol", at),
+                        number_or_zero(o, "rtol", at)});
+      require(reference.find(wanted.back().name) != nullptr, Code::file, "{}: there is no tensor '{}'; it has {}",
+              outputs_file, wanted.back().name, reference.names());
+    }
+    require(!wanted.empty(), Code::file, "{}: field 'outputs' is empty; nothing would be tested", where);
     std::optional<NamedTensors> first;
     std::vector<std::string> wrong;
     for (const int n : threads) {
       SessionOptions options;
       options.threads = n;
       Session session(model, options);
-      const NamedTensors results = c.value("stateful", false) ? run_stream(session, inputs) : run_once(session, inputs);
+      const NamedTensors results =
+          flag_or_false(c, "stateful", where) ? run_stream(session, inputs) : run_once(session, inputs);
       if (!first) {
         first = results;
         wrong = compare(results, reference, wanted);
@@ -201,6 +229,7 @@ void run_case(const Json& manifest, const Json& c, const std::string& folder, co
     ++counts.failed;
     for (const std::string& w : wrong) fmt::print("FAIL {}: {}\n", label, w);
   } catch (const Error& e) {
+    if (e.code() == Code::file) throw;  // what should be tested cannot be read: no verdict on nbx
     ++counts.failed;
     fmt::print("FAIL {}: {}\n", label, e.what());
   }
@@ -242,7 +271,7 @@ int golden_model(int argc, char** argv) {
           "usage: nbx-golden model DIR --weights DIR [--threads 1,2]");
   const std::string path = folder + "/manifest.json";
   std::ifstream in(path);
-  require(in.good(), Code::file, "{}: cannot be read", path);
+  require(in.good() && std::filesystem::is_regular_file(path), Code::file, "{}: cannot be read as a file", path);
   Json manifest;
   try {
     manifest = Json::parse(in);
@@ -251,13 +280,20 @@ int golden_model(int argc, char** argv) {
   }
   Counts counts;
   try {
-    for (const Json& c : manifest.at("cases")) {
+    const Json& cases = need(manifest, "cases", &Json::is_array, "a list", path);
+    require(!cases.empty(), Code::file, "{}: field 'cases' is empty; nothing would be tested", path);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const Json& c = cases[i];
+      const std::string where = fmt::format("{}: cases[{}]", path, i);
+      require(c.is_object() && c.contains("graph"), Code::file, "{}: field 'graph' is missing", where);
       const Json& graph = c.at("graph");
-      if (graph.is_string()) {
-        run_case(manifest, c, folder, weights, graph.get<std::string>(), threads, counts);
-        continue;
+      const Json list = graph.is_string() ? Json::array({graph}) : graph;
+      require(list.is_array() && !list.empty(), Code::file,
+              "{}: field 'graph' is {}; it must be a file name or a list of them", where, shown(graph));
+      for (const Json& g : list) {
+        require(g.is_string(), Code::file, "{}: field 'graph' holds {}; it must be a file name", where, shown(g));
+        run_case(manifest, c, where, folder, weights, g.get<std::string>(), threads, counts);
       }
-      for (const Json& g : graph) run_case(manifest, c, folder, weights, g.get<std::string>(), threads, counts);
     }
   } catch (const Json::exception& e) {
     fail(Code::file, "{}: {}", path, e.what());

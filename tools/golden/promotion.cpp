@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -159,10 +160,14 @@ void check_creation(const json& data, Checker& checker) {
 
 PromotionReport check_promotion(const std::string& file) {
   std::ifstream in(file);
-  nbx::require(in.good(), Code::file, "{}: cannot be read", file);
+  nbx::require(in.good() && std::filesystem::is_regular_file(file), Code::file, "{}: cannot be read as a file", file);
   Checker checker;
   try {
     const json data = json::parse(in);
+    for (const char* part : {"promote_types", "can_cast", "extended_dtypes", "result_type", "ops_binary", "ops_unary",
+                             "ops_reduction", "creation"})
+      nbx::require(data.is_object() && data.contains(part) && data[part].is_structured() && !data[part].empty(),
+                   Code::file, "{}: part '{}' is missing or empty; nothing of it would be tested", file, part);
     const std::string type = data.at("default_dtype").get<std::string>();
     nbx::require(nbx::parse_dtype(type) == nbx::kDefaultFloat, Code::file, "{}: default_dtype is {}, nbx has {}", file,
                  type, nbx::name(nbx::kDefaultFloat));

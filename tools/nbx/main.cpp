@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "nbx/command.h"
 
@@ -13,6 +16,9 @@ namespace nbx::command {
 namespace {
 
 using Action = std::function<int()>;
+
+// An unset shell variable must not turn an option off.
+std::string not_empty(const std::string& text) { return text.empty() ? "it is empty" : ""; }
 
 // Each adds itself to the app and sets `action` when it is chosen.
 void add_run(CLI::App& app, Action& action) {
@@ -23,7 +29,8 @@ void add_run(CLI::App& app, Action& action) {
                   "NAME=FILE (.npy .png .jpg .wav ...), or a .safetensors or .npz whose tensors are matched by name")
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE");
-  cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file");
+  cmd->add_option("-o,--output", o->output, "write the outputs to a .npz, .safetensors or (one output) .npy file")
+      ->check(not_empty);
   cmd->add_option("--threads", o->threads, "threads; 0: one per core")->check(CLI::Range(0, 1024));
   cmd->add_option("--memory-limit", o->memory_limit,
                   "refuse a plan whose activations need more, for example 200MiB; weights are not counted")
@@ -31,10 +38,12 @@ void add_run(CLI::App& app, Action& action) {
   cmd->add_option("--repeat", o->repeat, "after one warm-up, run this often and report the times")
       ->check(CLI::Range(0, 1000000));
   cmd->add_option("--profile", o->profile,
-                  "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)");
+                  "write one run's ops in the Chrome trace format (chrome://tracing, Perfetto)")
+      ->check(not_empty);
   cmd->add_flag("--table", o->table,
                 "after the runs, profile one more and print it: time, bytes, flops, % of the limits");
-  cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn");
+  cmd->add_option("--prefer", o->prefer, "part of a kernel's name to prefer where it serves, for example onednn")
+      ->check(not_empty);
   cmd->add_flag("--no-fuse", o->no_fuse, "run every op by itself");
   cmd->add_flag("--json", o->json, "print a report for machines");
   cmd->footer(
@@ -54,7 +63,8 @@ void add_inspect(CLI::App& app, Action& action) {
   cmd->add_option("--shape", o->shapes, "NAME=d0,d1,...; free extents that are not given are 1")
       ->allow_extra_args(false);
   cmd->add_option("--save-json", o->save,
-                  "write the graph as imported in the nbx JSON form, weights beside it as .safetensors");
+                  "write the graph as imported in the nbx JSON form, weights beside it as .safetensors")
+      ->check(not_empty);
   cmd->add_flag("--json", o->json, "print for machines");
   cmd->footer("Examples:\n  nbx inspect model.onnx\n  nbx inspect model.onnx --plan --shape x=1,3,48,160");
   cmd->callback([o, &action] { action = [o] { return inspect(*o); }; });
@@ -119,10 +129,18 @@ int report(const std::string& text, int code) {
   return code;
 }
 
+// A full disk behind standard output must not look like success.
+int finished(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return code;
+  return report("standard output: what was printed could not all be written", 2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace nbx;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then an error of the write, which cleans up
   CLI::App app{
       "nbx: runs neural networks. Small, exact, predictable.\n"
       "Example: nbx run model.onnx -i x=picture.png -o out.npz"};
@@ -143,17 +161,19 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (e.get_exit_code() == 0) return finished(app.exit(e));  // --help, --version
     return report(std::string(e.what()) + "; see nbx --help", 2);
   }
   try {
-    return action ? action() : 2;
+    return finished(action ? action() : 2);
   } catch (const Error& e) {
     return report(e.what(), e.code() == Code::cancelled ? 130 : e.code() == Code::internal ? 3 : 2);
   } catch (const std::bad_alloc&) {
     return report("out of memory", 2);
   } catch (const std::length_error&) {
     return report("out of memory: a table exceeds what can be addressed", 2);
+  } catch (const std::system_error& e) {  // of a print
+    return report(std::string("standard output: ") + e.what(), 2);
   } catch (const std::exception& e) {
     return report(e.what(), 3);
   }

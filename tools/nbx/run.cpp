@@ -15,6 +15,7 @@
 #include "io/load_inputs.h"
 #include "memory/process.h"
 #include "nbx/command.h"
+#include "ops/registry.h"
 
 namespace nbx::command {
 
@@ -96,11 +97,23 @@ void check_target(const std::string& path, bool is_output) {
   if (access(folder.c_str(), W_OK) != 0) throw Error(Code::file, path + ": no file can be made in " + folder.string());
 }
 
+void check_prefer(const std::string& part) {
+  for (const OpDecl* op : all_ops())
+    for (const Kernel& kernel : op->kernels)
+      if (kernel.name.find(part) != std::string::npos) return;
+  fail(Code::value, "--prefer '{}': no kernel has this in its name; nbx ops lists them", part);
+}
+
 }  // namespace
 
 int run(const RunOptions& o) {
   check_target(o.output, true);
   check_target(o.profile, false);
+  std::error_code none;
+  require(o.output.empty() || o.profile.empty() ||
+              std::filesystem::weakly_canonical(o.output, none) != std::filesystem::weakly_canonical(o.profile, none),
+          Code::value, "{}: --output and --profile name the same file", o.output);
+  if (!o.prefer.empty()) check_prefer(o.prefer);
   require(!(o.json && o.table), Code::value, "--table is for people and --json for machines; leave one out");
   const int64_t before = resident_bytes().value_or(0);
   Progress progress;
