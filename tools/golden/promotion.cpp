@@ -156,21 +156,26 @@ void check_creation(const json& data, Checker& checker) {
   }
 }
 
+// A table that lost a part would pass without testing it.
+void check_parts(const json& data, const std::string& file) {
+  for (const char* part : {"promote_types", "can_cast", "extended_dtypes", "result_type", "ops_binary", "ops_unary",
+                           "ops_reduction", "creation"})
+    nbx::require(data.contains(part) && data[part].is_structured() && !data[part].empty(), Code::file,
+                 "{}: part '{}' is missing or empty; nothing of it would be tested", file, part);
+}
+
 }  // namespace
 
-PromotionReport check_promotion(const std::string& file) {
+PromotionReport check_promotion(const std::string& file, bool whole) {
   std::ifstream in(file);
   nbx::require(in.good() && std::filesystem::is_regular_file(file), Code::file, "{}: cannot be read as a file", file);
   Checker checker;
   try {
     const json data = json::parse(in);
-    for (const char* part : {"promote_types", "can_cast", "extended_dtypes", "result_type", "ops_binary", "ops_unary",
-                             "ops_reduction", "creation"})
-      nbx::require(data.is_object() && data.contains(part) && data[part].is_structured() && !data[part].empty(),
-                   Code::file, "{}: part '{}' is missing or empty; nothing of it would be tested", file, part);
     const std::string type = data.at("default_dtype").get<std::string>();
     nbx::require(nbx::parse_dtype(type) == nbx::kDefaultFloat, Code::file, "{}: default_dtype is {}, nbx has {}", file,
                  type, nbx::name(nbx::kDefaultFloat));
+    if (whole) check_parts(data, file);
     check_tables(data, checker);
     check_ops(data, checker);
     check_creation(data, checker);
@@ -180,8 +185,8 @@ PromotionReport check_promotion(const std::string& file) {
   return checker.report;
 }
 
-int run_promotion(const std::string& file) {
-  const PromotionReport report = check_promotion(file);
+int run_promotion(const std::string& file, bool whole) {
+  const PromotionReport report = check_promotion(file, whole);
   for (const std::string& line : report.lines) fmt::print("{}\n", line);
   fmt::print("{} passed, {} failed, {} skipped\n", report.passed, report.failed, report.skipped);
   return report.failed == 0 ? 0 : 1;
@@ -193,7 +198,7 @@ int golden_promotion(int argc, char** argv) {
     return 2;
   }
   try {
-    return run_promotion(argv[argc - 1]);
+    return run_promotion(argv[argc - 1], true);
   } catch (const nbx::Error& error) {
     fmt::print(stderr, "nbx-golden: error: {}\n", error.what());
     return 2;

@@ -12,8 +12,9 @@ struct PromotionReport {
   std::vector<std::string> lines;  // one a failing or skipped case
 };
 
-// Error (file) when the file cannot be read or does not have the form.
-PromotionReport check_promotion(const std::string& file);
+// Error (file) when the file cannot be read or does not have the form. whole: every part must be there and hold
+// something.
+PromotionReport check_promotion(const std::string& file, bool whole = false);
 
 // Prints the report; the exit code.
-int run_promotion(const std::string& file);
+int run_promotion(const std::string& file, bool whole = false);
