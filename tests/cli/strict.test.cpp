@@ -59,6 +59,18 @@ TEST(Strict, OptionsThatWouldMeanNothingAreRefused) {
   refused(with({"--memory-limit", "many"}), "many");
 }
 
+TEST(Strict, ShapesAreReadWhole) {
+  const auto with = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"inspect", kModel});
+    return run("nbx", more);
+  };
+  EXPECT_EQ(with({"--plan", "--shape", "x=2,3"}).code, 0);
+  refused(with({"--shape", "x=2,3"}), "--plan");
+  refused(with({"--plan", "--shape", "x=2,3,"}), "integers");
+  refused(with({"--plan", "--shape", "x=2,9223372036854775808"}), "integers");
+  refused(with({"--plan", "--shape", "x=2,3", "--shape", "x=2,3"}), "twice");
+}
+
 TEST(Strict, ACompressedInputIsHeldToTheModelBeforeItIsUnpacked) {
   // 400 MB of zeros behind a name that the model knows; packed, they are a few hundred kilobytes.
   const TempFolder folder;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 
@@ -35,13 +36,16 @@ std::vector<std::pair<std::string, std::pair<DType, Shape>>> shapes_for(const Mo
     size_t at = eq + 1;
     while (at < text.size()) {
       char* end = nullptr;
+      errno = 0;
       const long long v = std::strtoll(text.c_str() + at, &end, 10);
-      if (end == text.c_str() + at || v < 0 || (*end != ',' && *end != '\0'))
+      if (end == text.c_str() + at || v < 0 || errno == ERANGE || (*end != ',' && *end != '\0') ||
+          (*end == ',' && end[1] == '\0'))
         throw Error(Code::value, "--shape '" + text + "': extents are integers of 0 or more with commas between them");
       shape.push_back(v);
       at = static_cast<size_t>(end - text.c_str()) + 1;
     }
-    by_name[text.substr(0, eq)] = shape;
+    if (!by_name.emplace(text.substr(0, eq), shape).second)
+      throw Error(Code::value, "--shape '" + text + "': this input's shape is given twice");
   }
   std::vector<std::pair<std::string, std::pair<DType, Shape>>> out;
   for (const ValueInfo& v : model.inputs()) {
@@ -107,6 +111,8 @@ int inspect(const InspectOptions& o) {
     fmt::print("written to {}\n", o.save);
     return 0;
   }
+  if (!o.shapes.empty() && !o.plan && !o.launches)
+    throw Error(Code::value, "--shape '" + o.shapes[0] + "' says for what to plan; give --plan or --launches with it");
   std::shared_ptr<const Model> model;
   with_file(o.model, [&] { model = Model::load(o.model); });
   progress.clear();

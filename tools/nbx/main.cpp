@@ -162,7 +162,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return finished(app.exit(e));  // --help, --version
-    return report(std::string(e.what()) + "; see nbx --help", 2);
+    const bool known = argc > 1 && argv[1][0] != '-';
+    return report(fmt::format("{}; see nbx {}--help", e.what(), known ? std::string(argv[1]) + " " : std::string()), 2);
   }
   try {
     return finished(action ? action() : 2);
