@@ -7,3 +7,4 @@
 int golden_promotion(int argc, char** argv);  // FILE
 int golden_model(int argc, char** argv);      // DIR --weights DIR [--threads 1,2]
 int golden_onnx_node(int argc, char** argv);  // DIR [--list FILE]
+int golden_ops(int argc, char** argv);        // DIR [--only PART] [--verbose]

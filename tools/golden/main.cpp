@@ -18,6 +18,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"model", golden_model, "DIR --weights DIR [--threads 1,2]   the cases of a manifest.json"},
     {"onnx-node", golden_onnx_node, "DIR [--list FILE]               the node tests that the onnx package generates"},
+    {"ops", golden_ops, "DIR [--only PART] [--verbose]       recorded results of single ops"},
     {"promotion", golden_promotion, "FILE                            a promotion table"},
 };
 

@@ -40,6 +40,14 @@ ConvProblem general(const Args& a) {
   return build(a, "input", a.flag("transposed"), c);
 }
 
+// ATen's padding; ONNX's pads may crop.
+Ints padding_of(const Args& a) {
+  Ints padding = a.ints("padding");
+  for (const int64_t p : padding)
+    require(p >= 0, Code::value, "{}: padding is {}, it cannot be negative", a.op(), to_string(padding));
+  return padding;
+}
+
 void rank_of_weight(const Args& a, int spatial) {
   const Meta& w = a.tensor("weight");
   require(w.rank() == spatial + 2, Code::shape, "{}: weight must have rank {}, it is {}", a.op(), spatial + 2,
@@ -53,7 +61,7 @@ ConvProblem forward(const Args& a) {
   c.stride = a.ints("stride");
   c.dilation = a.ints("dilation");
   c.groups = a.integer("groups");
-  c.begin = a.ints("padding");
+  c.begin = padding_of(a);
   return build(a, "input", false, c);
 }
 
@@ -81,7 +89,7 @@ ConvProblem backward(const Args& a) {
   rank_of_weight(a, spatial);
   ConvAttributes c;
   c.stride = a.ints("stride");
-  c.begin = a.ints("padding");
+  c.begin = padding_of(a);
   c.output_padding = a.ints("output_padding");
   c.dilation = a.ints("dilation");
   c.groups = a.integer("groups");
@@ -273,6 +281,7 @@ void conv2d_samples(SampleSink& s) {
   s.error(Code::shape, {"bias", "[3]"}, {randn({1, 3, 9, 9}), randn({4, 3, 3, 3}), randn({3})});
   s.error(Code::shape, {"groups", "2"}, {randn({1, 3, 9, 9}), randn({4, 3, 3, 3})}, {{"groups", val(2)}});
   s.error(Code::value, {"stride"}, {randn({1, 3, 9, 9}), randn({4, 3, 3, 3})}, {{"stride", ints({0, 1})}});
+  s.error(Code::value, {"padding", "-1"}, {randn({1, 3, 9, 9}), randn({4, 3, 3, 3})}, {{"padding", ints({0, -1})}});
 }
 void conv3d_samples(SampleSink& s) {
   s.add({randn({1, 2, 4, 5, 6}), randn({3, 2, 2, 3, 3}, 1), randn({3})}, {{"padding", ints({1, 1, 0})}});

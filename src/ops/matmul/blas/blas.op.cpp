@@ -242,6 +242,7 @@ struct Parts {
     return c;
   }
   static Serves serves_gemm(const Args& a) {
+    if (form == &dot) return refuse("one long sum in float32 loses digits; plain adds in float64");
     const Form f = made(a);
     if (!gemm_serves(f.p))
       return refuse("serves float32, float16 and bfloat16, with an addend of one float32 value a column and beta 1");

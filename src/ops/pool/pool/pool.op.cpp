@@ -41,6 +41,7 @@ SamplesFn max_samples(int spatial) {
     s.add({rand_ints(shape, -4, 4), val(3), val(2)});
     s.error(Code::shape, {"41"}, {randn(shape), val(41), val(1)});
     s.error(Code::value, {"padding 2"}, {randn(shape), val(3), val(1), val(2)});
+    s.error(Code::value, {"stride 0"}, {randn(shape), val(3), val(0)});
   };
   if (spatial == 1) return [](SampleSink& s) { add(s, 1); };
   if (spatial == 2)
@@ -62,6 +63,7 @@ SamplesFn average_samples(int spatial) {
       s.add({rand_ints(shape, -9, 9), val(3), val(2), val(1), val(true), val(count)});
     }
     s.error(Code::value, {"padding 2"}, {randn(shape), val(3), val(1), val(2)});
+    s.error(Code::value, {"stride 0"}, {randn(shape), val(3), val(0)});
   };
   if (spatial == 1)
     return [](SampleSink& s) {

@@ -112,6 +112,7 @@ PoolSpec pool_spec(const Args& a) {
     return v;
   };
   const auto spatial = static_cast<size_t>(s.spatial);
+  const bool stride_given = has("stride") && !a.ints("stride").empty();
   Ints strides = list(onnx ? "strides" : "stride", onnx ? 1 : 0, spatial);
   const Ints dilations = list(onnx ? "dilations" : "dilation", 1, spatial),
              pads = list(onnx ? "pads" : "padding", 0, onnx ? 2 * spatial : spatial);
@@ -130,7 +131,7 @@ PoolSpec pool_spec(const Args& a) {
       axis = adaptive_axis(in, sizes[i]);
     } else {
       Window w{sizes[i], strides[i], pads[i], onnx ? pads[i + spatial] : pads[i], dilations[i]};
-      if (!onnx && w.stride == 0) w.stride = w.kernel;  // ATen: no stride means the kernel's size
+      if (!onnx && !stride_given) w.stride = w.kernel;  // ATen: no stride means the kernel's size
       require(w.kernel > 0 && w.stride > 0 && w.dilation > 0, Code::value,
               "{}: kernel {}, stride {} and dilation {} must be positive", op, w.kernel, w.stride, w.dilation);
       require(w.before >= 0 && w.after >= 0, Code::value, "{}: padding {} and {} cannot be negative", op, w.before,

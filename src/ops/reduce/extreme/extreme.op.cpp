@@ -14,6 +14,8 @@ Metas infer(const Args& a) {
   const ExtremeSpec s = extreme_spec(a);
   const Meta& x = a.tensor("self");
   require(!is_complex(x.dtype), Code::dtype, "{}: {} has no order", a.op(), to_string(x));
+  require(x.dtype != DType::bool_ || a.schema().space != "aten" || a.op().rfind("arg", 0) != 0, Code::dtype,
+          "{}: self is {}, bool is not supported; convert it to uint8", a.op(), to_string(x));
   const Shape shape = reduced_shape(x.shape, s.over, s.keepdim);
   if (a.op() == "aminmax") return {Meta(x.dtype, shape), Meta(x.dtype, shape)};
   if (s.value_output < 0) return {Meta(DType::int64, shape)};
@@ -79,6 +81,7 @@ void dim_samples(SampleSink& s) {
   s.error(Code::shape, {"empty"}, {randn({3, 0}), val(1)});
 }
 void flat_samples(SampleSink& s) {
+  s.error(Code::dtype, {"bool"}, {rand_ints({5}, 0, 2).to(DType::bool_)});
   dim_samples(s);
   s.add({randn({7, 30})});
   s.add({strided(randn({7, 30}))});

@@ -54,6 +54,8 @@ ResizeSpec aten_spec(const Args& a, const Meta& x, bool with_tables) {
   require(scales.empty() || scales.size() == spatial, Code::value, "{}: {} scales given, {} are needed", op,
           scales.size(), spatial);
   require(!sizes.empty() || !scales.empty(), Code::value, "{}: pass output_size or scale_factors", op);
+  require(!has("scale_factors") || sizes.empty() || scales.empty(), Code::value,
+          "{}: output_size {} and scale_factors are both given; pass one of them", op, to_string(sizes));
   if (scales.empty()) scales.assign(spatial, 0);
 
   const bool nearest = op.find("nearest") != std::string::npos, exact = op.find("exact") != std::string::npos;
